@@ -197,7 +197,7 @@ const TOKENS: &[(&str, Mark)] = &[
 #[test]
 fn the_tape_wraps_and_keeps_the_newest_visible() {
     let tape = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
-        Tape { look, tokens: TOKENS }.render(area, buffer);
+        DecodedTokens { look, tokens: TOKENS }.render(area, buffer);
     };
     assert_drawn(
         (10, 3),
@@ -213,7 +213,7 @@ fn bad_tokens_differ_without_colour() {
     for theme in [plain(), Theme::default()] {
         let look = Look::new(&theme, Glyphs::unicode());
         let mut buffer = Buffer::empty(Rect::new(0, 0, 30, 1));
-        Tape { look, tokens: TOKENS }.render(buffer.area, &mut buffer);
+        DecodedTokens { look, tokens: TOKENS }.render(buffer.area, &mut buffer);
         let reversed = |x: u16| buffer[(x, 0)].modifier.contains(Modifier::REVERSED);
         assert!(!reversed(14) && reversed(15) && reversed(16) && !reversed(17));
     }
@@ -700,7 +700,7 @@ fn draw_all(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data) {
     let items: Vec<_> = words.iter().map(|word| (*word, *word, Role::Warn)).collect();
     DtypeStrip { look, items: &items }.render(area, buffer);
     let tokens: Vec<_> = words.iter().map(|word| (*word, Mark::Bad)).collect();
-    Tape { look, tokens: &tokens }.render(area, buffer);
+    DecodedTokens { look, tokens: &tokens }.render(area, buffer);
     let points: Vec<_> = (data.values.iter().flatten())
         .map(|value| Point {
             label: word(0),

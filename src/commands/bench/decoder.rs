@@ -29,7 +29,7 @@ pub struct BenchRequest {
     pub dtypes: Vec<String>,
     /// JSON instead of a table.
     pub json: bool,
-    /// Journal every sample is written into.
+    /// Run log every sample is written to.
     pub record: Option<PathBuf>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let fine = results.iter().all(DeviceResult::is_fine);
     if let Some(path) = options.get(&args::RECORD) {
         let keep = || -> Result<(), crate::io::sink::RecordError> {
-            let mut journal = Recorder::open_as(Holds::Journal, &path, FileLimits::default())?;
+            let mut journal = Recorder::open_as(Holds::RunLog, &path, FileLimits::default())?;
             let mut records = results.iter().flat_map(|result| result.records(frame.as_ref()));
             records.try_for_each(|record| journal.write(&record))
         };

@@ -123,7 +123,7 @@ fn measure(options: &Options) -> Result<Exit, CliError> {
 /// Opens the journal once before anything is measured: afterwards is too late to learn that it cannot be written.
 pub(crate) fn check_record(options: &Options) -> Result<(), CliError> {
     let Some(path) = options.get(&args::RECORD) else { return Ok(()) };
-    let opened = Recorder::open_as(Holds::Journal, &path, Limits::default());
+    let opened = Recorder::open_as(Holds::RunLog, &path, Limits::default());
     opened.map(drop).map_err(|error| CliError::Usage(error.to_string()))
 }
 

@@ -13,7 +13,7 @@ use crate::worker::precision::{is_default, precision};
 
 /// Writes the run into a journal: who ran what, every sample, how it ended.
 pub(crate) fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
-    let mut journal = Recorder::open_as(Holds::Journal, path, Limits::default())?;
+    let mut journal = Recorder::open_as(Holds::RunLog, path, Limits::default())?;
     for record in result.gpus.iter().flat_map(GpuResult::records) {
         journal.write(&record)?;
     }

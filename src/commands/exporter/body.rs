@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-/// The body of an answer: one text, whose length is told.
+/// The body of an answer: one text, whose length is known.
 pub(super) struct Text(Option<Bytes>);
 
 impl Text {

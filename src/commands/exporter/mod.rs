@@ -2,9 +2,9 @@
 
 mod address;
 mod body;
+mod published;
 mod server;
 mod tls;
-mod told;
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 use warpscope_probes::bounded;
 
 use self::address::Address;
-use self::told::{Shared, count_users, page, renew};
+use self::published::{Shared, count_users, page, renew};
 use super::{output, token};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, Options};
@@ -52,7 +52,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-/// Where servers look for warpscope unless they are told otherwise.
+/// Where servers look for warpscope by default.
 const USUAL: &str = "127.0.0.1:9836";
 
 fn run(options: &Options) -> Result<Exit, CliError> {

@@ -22,7 +22,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::address::Address;
 use super::body::Text;
-use super::told::{Shared, page};
+use super::published::{Shared, page};
 use crate::commands::cli::CliError;
 use crate::io::metrics::Form;
 

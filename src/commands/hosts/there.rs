@@ -111,13 +111,13 @@ fn understood(host: &HostName, outcome: Outcome) -> Outcome {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct Answers<'a> {
     schema: u32,
-    hosts: Vec<HostTold<'a>>,
+    hosts: Vec<HostAnswer<'a>>,
 }
 
 #[derive(Serialize)]
-struct HostTold<'a> {
+struct HostAnswer<'a> {
     host: &'a str,
     exit: Option<u8>,
     answer: Option<Value>,
@@ -127,8 +127,8 @@ struct HostTold<'a> {
 fn show(options: &Options, outcomes: Vec<(&HostName, Outcome)>) -> Result<Exit, CliError> {
     let code = highest(&outcomes);
     if options.form() == Form::Json {
-        let hosts = outcomes.into_iter().map(|(host, outcome)| told(host, outcome)).collect();
-        output::json(&Told { schema: 1, hosts })?;
+        let hosts = outcomes.into_iter().map(|(host, outcome)| answer_of(host, outcome)).collect();
+        output::json(&Answers { schema: 1, hosts })?;
         return Ok(Exit::Command(code));
     }
     let several = outcomes.len() > 1;
@@ -149,16 +149,16 @@ fn show(options: &Options, outcomes: Vec<(&HostName, Outcome)>) -> Result<Exit, 
     Ok(Exit::Command(code))
 }
 
-fn told(host: &HostName, outcome: Outcome) -> HostTold<'_> {
+fn answer_of(host: &HostName, outcome: Outcome) -> HostAnswer<'_> {
     let host = host.as_str();
     match outcome {
-        Err(trouble) => HostTold { host, exit: None, answer: None, error: Some(trouble.what) },
+        Err(trouble) => HostAnswer { host, exit: None, answer: None, error: Some(trouble.what) },
         Ok(answer) => {
             let parsed: Option<Value> = serde_json::from_slice(&answer.output).ok();
             let said = (!answer.words.is_empty()).then_some(answer.words);
             let error =
                 if parsed.is_none() { said.or_else(|| Some("no JSON".to_owned())) } else { said };
-            HostTold { host, exit: Some(answer.code), answer: parsed, error }
+            HostAnswer { host, exit: Some(answer.code), answer: parsed, error }
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::record::family::stat_fields;
-use crate::runs::run_log::CpuLook;
+use crate::runs::run_log::CpuSample;
 
 /// The CPUs this process may run on, as they are now; `root` is the program that is measured.
-pub(crate) fn look(root: u32) -> Option<CpuLook> {
+pub(crate) fn look(root: u32) -> Option<CpuSample> {
     let allowed = allowed(&read("/proc/self/status")?)?;
-    let mut look = CpuLook { cpus: allowed.len() as u64, ..CpuLook::default() };
+    let mut look = CpuSample { cpus: allowed.len() as u64, ..CpuSample::default() };
     for (busy, idle) in read("/proc/stat")?.lines().filter_map(|line| cpu_line(line, &allowed)) {
         look.busy += busy;
         look.idle += idle;

@@ -176,7 +176,7 @@ fn record_run(options: &Options) -> Result<Exit, CliError> {
     let (parsers, pattern) = (options.get(&args::PARSERS), options.get(&args::PATTERN));
     let scan = Scan::new(&parsers, pattern.as_deref()).map_err(CliError::Usage)?;
     let path = &options.get(&args::FILE);
-    let recorder = Recorder::open_as(Holds::Journal, path, Limits::default())
+    let recorder = Recorder::open_as(Holds::RunLog, path, Limits::default())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let inbox = Inbox::open(&options.env, path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -30,7 +30,7 @@ impl RunLog {
             None => (usual(options, spec), false),
         };
         let opened = path.as_ref().map(|path| {
-            Recorder::open_as(Holds::Journal, path, Limits::default())
+            Recorder::open_as(Holds::RunLog, path, Limits::default())
                 .map_err(|error| error.to_string())
         });
         let recorder = match opened {

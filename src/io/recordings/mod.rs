@@ -55,14 +55,14 @@ impl Follower {
         }
         let log = |folder: PathBuf| {
             let log = std::fs::read_link(folder.join(RUN_LOG)).ok()?;
-            is_heard(&folder).then_some((folder, log))
+            is_listening(&folder).then_some((folder, log))
         };
         folder::folders(&self.base).filter_map(log).take(MOST).collect()
     }
 }
 
 /// Whether the recording of a folder lives: one that was killed leaves a socket on which nobody listens.
-fn is_heard(folder: &Path) -> bool {
+fn is_listening(folder: &Path) -> bool {
     UnixStream::connect(folder.join(CONTROL)).is_ok()
 }
 

@@ -34,12 +34,12 @@ impl Tail {
 
     /// Takes what was written since. A file that cannot be read now is tried again the next time.
     pub(super) fn read(&mut self) {
-        if let Ok(bytes) = self.news() {
+        if let Ok(bytes) = self.new_bytes() {
             self.take(&bytes);
         }
     }
 
-    fn news(&mut self) -> io::Result<Vec<u8>> {
+    fn new_bytes(&mut self) -> io::Result<Vec<u8>> {
         let flags = libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(&self.path)?;
         let about = file.metadata()?;

@@ -17,7 +17,7 @@ const CLOCK_MOVED: f64 = 0.1;
 
 /// One look at the CPUs a program may run on. Times are in clock ticks since boot, of all these CPUs together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CpuLook {
+pub struct CpuSample {
     /// How many there are.
     pub cpus: u64,
     /// Time they worked, or another virtual machine took them.
@@ -64,7 +64,7 @@ struct Step {
 }
 
 impl Step {
-    fn between(before: &CpuLook, after: &CpuLook) -> Self {
+    fn between(before: &CpuSample, after: &CpuSample) -> Self {
         let busy = after.busy.saturating_sub(before.busy);
         let idle = after.idle.saturating_sub(before.idle);
         Self { all: busy + idle, busy, own: after.own.saturating_sub(before.own) }
@@ -73,14 +73,14 @@ impl Step {
 
 impl CpuWindow {
     /// What passed from the first of some looks to the last; nothing where that was too short to say.
-    pub fn of(looks: &[&CpuLook]) -> Option<Self> {
+    pub fn of(looks: &[&CpuSample]) -> Option<Self> {
         let (first, last) = (looks.first()?, looks.last()?);
         let step = Step::between(first, last);
         if last.cpus == 0 || step.all < SHORTEST * last.cpus {
             return None;
         }
         let share = |ticks: u64| ticks as f64 / step.all as f64;
-        let worked = |pair: &&[&CpuLook]| {
+        let worked = |pair: &&[&CpuSample]| {
             let step = Step::between(pair[0], pair[1]);
             2 * step.own * pair[1].cpus > step.all
         };
@@ -118,21 +118,21 @@ mod tests {
     use super::*;
 
     /// Two CPUs after some ticks: the program used `own` of them, process 7 `other`.
-    fn look(at: u64, own: u64, other: u64, mhz: f64) -> CpuLook {
+    fn look(at: u64, own: u64, other: u64, mhz: f64) -> CpuSample {
         let busy = own + other;
-        CpuLook {
+        CpuSample {
             cpus: 2,
             busy,
             idle: 2 * at - busy,
             own,
             others: [(7, other), (8, 1)].into(),
             mhz: Some(mhz),
-            ..CpuLook::default()
+            ..CpuSample::default()
         }
     }
 
-    fn taints(looks: &[CpuLook]) -> Vec<String> {
-        let looks: Vec<&CpuLook> = looks.iter().collect();
+    fn taints(looks: &[CpuSample]) -> Vec<String> {
+        let looks: Vec<&CpuSample> = looks.iter().collect();
         CpuWindow::of(&looks).expect("long enough").taints()
     }
 

@@ -15,7 +15,7 @@ mod window;
 use serde::{Deserialize, Serialize};
 use warpscope_probes::bounded::Skipped;
 
-pub use cpu::{CpuLook, CpuWindow};
+pub use cpu::{CpuSample, CpuWindow};
 pub use identity::{Device, Dirty, ENVIRONMENT, Identity, SampleMode, command_name};
 pub use reader::{Reader, begins_run_log};
 pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};

@@ -30,7 +30,7 @@ pub struct RecordedRun {
     pub marks: Vec<Mark>,
     /// Whether it came to its end; one that was killed did not.
     pub ended: bool,
-    /// Journal it was read from.
+    /// Run log it was read from.
     pub file: String,
 }
 

@@ -15,7 +15,7 @@ use crate::commands::frames::is_complete;
 use crate::commands::record::family::Family;
 use crate::io::sink::Recorder;
 use crate::runs::run_log::{
-    Around, CpuLook, CpuWindow, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken,
+    Around, CpuSample, CpuWindow, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken,
     Window,
 };
 use crate::runs::samples::{Found, Point, Scan};
@@ -32,7 +32,7 @@ pub(crate) struct RunLog {
     scan: Scan,
     frames: VecDeque<(Instant, Frame)>,
     /// The CPUs, as they were at the start, with each frame and whenever points were surrounded.
-    cpus: VecDeque<(Instant, CpuLook)>,
+    cpus: VecDeque<(Instant, CpuSample)>,
     /// When points began that are on paper and whose surroundings are not.
     waiting: Vec<Instant>,
     waiting_samples: usize,

@@ -23,7 +23,7 @@ fn frame(mhz: u32, pids: &[u32]) -> Frame {
 fn recorded(work: impl FnOnce(&mut RunLog)) -> Journal {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.jsonl");
-    let recorder = Recorder::open_as(Holds::Journal, &path, Limits::default()).expect("opens");
+    let recorder = Recorder::open_as(Holds::RunLog, &path, Limits::default()).expect("opens");
     let scan = Scan::new(&[], None).expect("no pattern");
     let family = Family::of(std::process::id());
     let mut log = RunLog::new(recorder, scan, family, Identity::default());

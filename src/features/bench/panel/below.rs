@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_kernels::gpu::Route;
 
-use super::{lines, tapes};
+use super::{decoded, lines};
 use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::results::{Dated, Results};
@@ -51,7 +51,7 @@ fn path(
 ) {
     let both = area.height >= 6;
     let pair =
-        if tapes::PROFILES.contains(&profile) { tapes::PROFILES } else { ["clean", profile] };
+        if decoded::PROFILES.contains(&profile) { decoded::PROFILES } else { ["clean", profile] };
     let wanted = pair.iter().filter(|one| both || **one == profile);
     let shown: Vec<_> = wanted.filter_map(|one| results.numeric(one, way)).collect();
     if shown.is_empty() {
@@ -62,7 +62,7 @@ fn path(
         list((label(way), way.title), &[("", waits)], look, area, buffer);
         return;
     }
-    tapes::render(&shown, look, area, buffer);
+    decoded::render(&shown, look, area, buffer);
 }
 
 fn list(

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{dtype_label, dtype_role, plots, stage, tapes};
+use super::{decoded, dtype_label, dtype_role, plots, stage};
 use crate::features::bench::device::Device;
 use crate::features::bench::{Bench, PATHS};
 use crate::widgets::Hit;
@@ -34,17 +34,17 @@ pub(crate) fn render(
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
     let spare = area.height.saturating_sub(rows);
-    let tapes = if spare >= 6 { (spare / 3).clamp(8, 10).min(spare) } else { 0 };
-    let plots = match spare.saturating_sub(tapes) {
+    let decoded = if spare >= 6 { (spare / 3).clamp(8, 10).min(spare) } else { 0 };
+    let plots = match spare.saturating_sub(decoded) {
         0..7 => 0,
         room => room.min(28),
     };
-    let tapes = if plots == 0 && tapes > 0 { spare.min(14) } else { tapes };
-    if tapes > 0 {
-        let place = cut_bottom(&mut area, tapes);
+    let decoded = if plots == 0 && decoded > 0 { spare.min(14) } else { decoded };
+    if decoded > 0 {
+        let place = cut_bottom(&mut area, decoded);
         let (_, dtype) = PATHS.get(state.cursor.at).copied().unwrap_or(PATHS[0]);
-        let both = tapes::PROFILES.iter().filter_map(|profile| state.path(profile, dtype));
-        tapes::render(&both.collect::<Vec<_>>(), look, place, buffer);
+        let both = decoded::PROFILES.iter().filter_map(|profile| state.path(profile, dtype));
+        decoded::render(&both.collect::<Vec<_>>(), look, place, buffer);
     }
     if plots > 0 {
         let place = cut_bottom(&mut area, plots);

@@ -11,7 +11,7 @@ mod lines;
 mod plots;
 mod stage;
 pub(crate) use stage::why;
-mod tapes;
+mod decoded;
 
 use warpscope_probes::{Frame, Gpu};
 

@@ -36,7 +36,7 @@ pub enum Holds {
     /// Frames.
     Frames,
     /// Runs of a kernel: a journal.
-    Journal,
+    RunLog,
 }
 
 impl Holds {
@@ -44,7 +44,7 @@ impl Holds {
     pub fn start(self) -> &'static [u8] {
         match self {
             Self::Frames => b"{\"schema\":",
-            Self::Journal => b"{\"type\":\"",
+            Self::RunLog => b"{\"type\":\"",
         }
     }
 
@@ -52,7 +52,7 @@ impl Holds {
     fn word(self) -> &'static str {
         match self {
             Self::Frames => "recording",
-            Self::Journal => "run log",
+            Self::RunLog => "run log",
         }
     }
 }
@@ -234,7 +234,7 @@ fn check(holds: Holds, path: &Path, file: &File) -> Result<(), RecordError> {
     }
     let fits = match holds {
         Holds::Frames => holds_frames(file),
-        Holds::Journal => holds_records(file),
+        Holds::RunLog => holds_records(file),
     };
     if about.len() == 0 || fits.map_err(failed)? {
         return Ok(());
@@ -255,7 +255,7 @@ fn holds_frames(file: &File) -> io::Result<bool> {
 fn holds_records(file: &File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.take(HEAD).read_to_end(&mut head)?;
-    Ok(begins_run_log(&head) || begins_as(&head, Holds::Journal))
+    Ok(begins_run_log(&head) || begins_as(&head, Holds::RunLog))
 }
 
 fn begins_as(first: &[u8], holds: Holds) -> bool {

@@ -41,7 +41,7 @@ fn it_is_the_owners_only_and_is_continued() {
 fn frames_and_runs_are_never_mixed_in_one_file() {
     let folder = folder();
     let path = folder.path().join("run.jsonl");
-    let journal = || Recorder::open_as(Holds::Journal, &path, Limits::default());
+    let journal = || Recorder::open_as(Holds::RunLog, &path, Limits::default());
     std::fs::write(&path, "{\"type\":\"ru").expect("writes");
     journal().expect("a torn first line").write(&1).expect("writes");
     assert_eq!(std::fs::read_to_string(&path).expect("reads"), "{\"type\":\"ru\n1\n");
@@ -49,9 +49,9 @@ fn frames_and_runs_are_never_mixed_in_one_file() {
     assert!(matches!(error, RecordError::NotARecording(_, Holds::Frames)), "{error}");
     let line = jsonl::line(&frame(1)).expect("is JSON");
     std::fs::write(&path, line).expect("writes");
-    assert!(matches!(journal(), Err(RecordError::NotARecording(_, Holds::Journal))));
+    assert!(matches!(journal(), Err(RecordError::NotARecording(_, Holds::RunLog))));
     std::fs::write(&path, "precious notes").expect("writes");
-    assert!(matches!(journal(), Err(RecordError::NotARecording(_, Holds::Journal))));
+    assert!(matches!(journal(), Err(RecordError::NotARecording(_, Holds::RunLog))));
 }
 
 #[test]

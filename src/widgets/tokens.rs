@@ -20,7 +20,7 @@ pub enum Mark {
 
 /// Tokens wrapped to the area, the newest always visible. A wrong token differs by more than colour.
 #[derive(Clone, Copy, Debug)]
-pub struct Tape<'a> {
+pub struct DecodedTokens<'a> {
     /// Theme and glyphs.
     pub look: Look<'a>,
     /// Tokens in order.
@@ -34,7 +34,7 @@ struct Placed<'a> {
     mark: Mark,
 }
 
-impl<'a> Tape<'a> {
+impl<'a> DecodedTokens<'a> {
     /// Lines needed at a width.
     pub fn height(&self, width: u16) -> usize {
         self.place(width).last().map_or(0, |placed| placed.line + 1)
@@ -56,7 +56,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-impl Widget for &Tape<'_> {
+impl Widget for &DecodedTokens<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         if area.is_empty() {
             return;

@@ -7,7 +7,7 @@ use warpscope_kernels::model::piece;
 
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, Mark, Tape};
+use crate::widgets::{Card, DecodedTokens, Look, Mark};
 use crate::worker::PathReport;
 
 /// Weight profiles with a tape, in the order on screen.
@@ -51,7 +51,7 @@ fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let marks = marks.map(|(at, token)| mark(report.expected_tokens.get(at), *token));
     let tokens: Vec<(&str, Mark)> = pieces.iter().map(String::as_str).zip(marks).collect();
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    Tape { look, tokens: &tokens }.render(inner, buffer);
+    DecodedTokens { look, tokens: &tokens }.render(inner, buffer);
 }
 
 fn mark(expected: Option<&u32>, token: u32) -> Mark {

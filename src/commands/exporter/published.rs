@@ -1,4 +1,4 @@
-//! What is told at the moment: the newest frame, and verdicts counted for its GPUs.
+//! What is published at the moment: the newest frame, and verdicts counted for its GPUs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,9 +8,9 @@ use warpscope_probes::rules::RuleBase;
 use crate::engine::{Assumptions, Target, matrix};
 use crate::io::metrics::{Extras, Form, exposition};
 
-/// What is told, renewed with every frame.
+/// What is published, renewed with every frame.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Published {
     frame: Frame,
     extras: Extras,
     /// The kinds of GPUs that verdicts were counted for.
@@ -18,9 +18,9 @@ pub(super) struct Told {
 }
 
 /// What every request reads.
-pub(super) type Shared = Arc<Mutex<Told>>;
+pub(super) type Shared = Arc<Mutex<Published>>;
 
-fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, Told> {
+fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, Published> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -32,10 +32,10 @@ pub(super) fn renew(shared: &Shared, frame: &Frame, base: &RuleBase) {
     };
     let kinds: Vec<Target> = frame.gpus.iter().map(kind).collect();
     let counted = (lock(shared).kinds != kinds).then(|| counts(base, &kinds));
-    let mut told = lock(shared);
-    told.frame = frame.clone();
+    let mut published = lock(shared);
+    published.frame = frame.clone();
     if let Some(verdicts) = counted {
-        (told.kinds, told.extras.verdicts) = (kinds, verdicts);
+        (published.kinds, published.extras.verdicts) = (kinds, verdicts);
     }
 }
 
@@ -57,8 +57,8 @@ fn counts(base: &RuleBase, kinds: &[Target]) -> Vec<Vec<(&'static str, usize)>> 
 
 /// The metrics as text.
 pub(super) fn page(shared: &Shared, form: Form) -> String {
-    let told = lock(shared);
-    exposition(&told.frame, &told.extras, form)
+    let published = lock(shared);
+    exposition(&published.frame, &published.extras, form)
 }
 
 /// Tells from now on who holds how much, or not.
