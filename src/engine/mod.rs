@@ -20,6 +20,7 @@ pub mod plan;
 mod published;
 mod question;
 mod target;
+mod unversioned;
 mod verdict;
 mod versions;
 mod words;

@@ -17,6 +17,7 @@ use super::fix::fixes;
 use super::matching::Plan;
 use super::question::Question;
 use super::target::Target;
+use super::unversioned::{Chosen, choose};
 use super::verdict::{Cell, Finding, Verdict};
 use super::words::{Filler, has};
 
@@ -27,9 +28,10 @@ pub fn evaluate(
     question: &Question,
     extra: &[Finding],
 ) -> Verdict {
-    let plan = Plan::new(base, question);
+    let chosen = choose(base, target, question, extra);
+    let plan = Plan::new(base, chosen.as_ref().map_or(question, |one| &one.question));
     let answer = Answer::new(&plan, target, extra.iter());
-    Verdict { fixes: fixes(&answer), ..answer.verdict() }.with_first_fix()
+    Verdict { fixes: fixes(&answer), ..answer.verdict() }.with_first_fix().holding(chosen)
 }
 
 /// The answer without fixes, which cost most of it.
@@ -39,12 +41,17 @@ pub fn evaluate_without_fixes(
     question: &Question,
     extra: &[Finding],
 ) -> Verdict {
-    Answer::new(&Plan::new(base, question), target, extra.iter()).verdict()
+    let chosen = choose(base, target, question, extra);
+    let plan = Plan::new(base, chosen.as_ref().map_or(question, |one| &one.question));
+    Answer::new(&plan, target, extra.iter()).verdict().holding(chosen)
 }
 
 /// The outcome alone, at a fraction of the cost of the whole answer.
 pub fn cell(base: &RuleBase, target: &Target, question: &Question, extra: &[Finding]) -> Cell {
-    cell_of(&Plan::new(base, question), target, extra.iter())
+    let chosen = choose(base, target, question, extra);
+    let named = chosen.as_ref().map_or(question, |one| &one.question);
+    let cell = cell_of(&Plan::new(base, named), target, extra.iter());
+    Cell { disputed: cell.disputed || chosen.is_some_and(|one| one.disputed), ..cell }
 }
 
 /// The outcome of a prepared question for one device.
@@ -101,6 +108,15 @@ impl Answer<'_> {
 impl Verdict {
     fn with_first_fix(mut self) -> Self {
         self.fix = self.fixes.first().map(|fix| fix.text.clone());
+        self
+    }
+
+    /// Says for which releases it holds, where the question named none.
+    fn holding(mut self, chosen: Option<Chosen>) -> Self {
+        if let Some(Chosen { holds, disputed, .. }) = chosen {
+            self.reason = format!("{holds}: {}", self.reason);
+            self.disputed |= disputed;
+        }
         self
     }
 }
