@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
             question.version.as_deref().and_then(|text| text.parse().ok());
         let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
         let plan = Self { base, question, version, spills, resolved: RefCell::default() };
-        plan.resolve(question.config.clone());
+        plan.resolve(question.config.without_open_type());
         plan
     }
 

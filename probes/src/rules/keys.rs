@@ -233,6 +233,12 @@ impl Settings {
         })
     }
 
+    /// This configuration without a type that is left to a checkpoint nobody named.
+    pub fn without_open_type(&self) -> Self {
+        let open = self.get("dtype") == Some("auto") && self.get("checkpoint_dtype").is_none();
+        self.only(|key| !(open && key == "dtype"))
+    }
+
     /// This configuration as rules of a package meet it: with the package's own build, which `torch.wheel = "cu128"` names and so does
     /// `torch = "2.7.1+cu128"`.
     pub fn of_package(&self, package: &str) -> Self {
