@@ -89,8 +89,19 @@ impl<'a> Plan<'a> {
             question.version.as_deref().and_then(|text| text.parse().ok());
         let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
         let plan = Self { base, question, version, spills, resolved: RefCell::default() };
-        plan.resolve(question.config.without_open_type());
+        plan.resolve(plan.asked());
         plan
+    }
+
+    /// The configuration asked about. That the type is left to a checkpoint nobody named says nothing where no rule speaks of it.
+    fn asked(&self) -> Settings {
+        let speaks = |rule: &Rule| {
+            rule.selector.names("dtype", "auto") && !rule.selector.has("checkpoint_dtype")
+        };
+        if self.base.rules_of(&self.question.framework).any(speaks) {
+            return self.question.config.clone();
+        }
+        self.question.config.without_open_type()
     }
 
     fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {
