@@ -59,7 +59,8 @@ fn host(pids: &[u32]) -> io::Result<()> {
     let mut provider = HostProvider::new(options);
     let gpu_processes = pids.iter().map(|pid| GpuProcess { pid: *pid, ..Default::default() });
     let gpu_processes = gpu_processes.collect();
-    let context = Context { since_last: Duration::from_secs(1), gpu_processes };
+    let context =
+        Context { since_last: Duration::from_secs(1), gpu_processes, ..Context::default() };
     let before = resident_kb();
     let start = Instant::now();
     provider.poll(&context);

@@ -20,7 +20,7 @@ pub mod nvml;
 pub mod private;
 pub mod process;
 pub mod provider;
-mod reading;
+pub mod reading;
 pub mod releases;
 pub mod rules;
 pub mod text;

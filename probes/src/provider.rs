@@ -16,6 +16,8 @@ use crate::process::{GpuProcess, Process};
 pub struct Context {
     /// Time since this provider was last asked; zero the first time.
     pub since_last: Duration,
+    /// Whether values that no summary shows may be as old as a turn of their device.
+    pub brief: bool,
     /// Processes of the latest [`GpuSection`].
     pub gpu_processes: Vec<GpuProcess>,
 }

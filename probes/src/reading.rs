@@ -1,4 +1,8 @@
-use serde::{Deserialize, Serialize};
+//! One value, or why there is none; structs of them, and their JSON.
+
+use serde::de::DeserializeOwned;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One measured value, or why there is none. There is no sentinel number.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,6 +135,58 @@ pub struct Field<S> {
     pub make_late: fn(&mut S),
 }
 
+/// A struct made by [`readings!`](crate::readings).
+pub trait Readings: Sized {
+    /// The fields that were written of one, as they are read back.
+    type Written: DeserializeOwned;
+
+    /// Writes the fields that differ from those of another.
+    fn write_since<S: Serializer>(&self, before: &Self, to: S) -> Result<S::Ok, S::Error>;
+
+    /// Takes the fields that were written over.
+    fn take(&mut self, written: Self::Written);
+}
+
+/// What differs between two structs of [`Readings`], on both ends of a wire.
+pub enum Difference<'a, R: Readings> {
+    /// At the end that knows both.
+    Between(&'a R, &'a R),
+    /// At the other.
+    Written(R::Written),
+}
+
+impl<R: Readings> Difference<'_, R> {
+    /// Brings what was known at the other end up to date.
+    pub fn apply(self, to: &mut R) {
+        if let Self::Written(written) = self {
+            to.take(written);
+        }
+    }
+}
+
+impl<R: Readings> Serialize for Difference<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Between(before, now) => now.write_since(before, serializer),
+            Self::Written(_) => Err(S::Error::custom("read, not made")),
+        }
+    }
+}
+
+impl<'de, R: Readings> Deserialize<'de> for Difference<'_, R> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        R::Written::deserialize(deserializer).map(Self::Written)
+    }
+}
+
+/// Reads what is there, be it null, so that it differs from what is not there.
+#[doc(hidden)]
+pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 /// Defines a struct of [`Reading`]s together with its table of [`Field`]s and its JSON form:
 /// one key per field with a number, text or null, and an `absent` map that says why.
 #[macro_export]
@@ -157,18 +213,19 @@ macro_rules! readings {
             },)*];
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl $name {
+            /// Writes the fields that differ from those of another, or all.
+            fn write<S: serde::Serializer>(&self, before: Option<&Self>, to: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;
                 let mut absent = std::collections::BTreeMap::new();
-                let mut map = serializer.serialize_map(None)?;
-                $(
+                let mut map = to.serialize_map(None)?;
+                $(if before.is_none_or(|before| before.$field != self.$field) {
                     map.serialize_entry(stringify!($field), &self.$field.last())?;
                     match self.$field.absence() {
                         None | Some($crate::Absence::Unsupported) => {}
                         Some(why) => { absent.insert(stringify!($field), why); }
                     }
-                )*
+                })*
                 if !absent.is_empty() {
                     map.serialize_entry("absent", &absent)?;
                 }
@@ -176,19 +233,47 @@ macro_rules! readings {
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                #[derive(serde::Deserialize)]
-                struct Raw {
-                    $(#[serde(default = "Option::default")] $field: Option<$ty>,)*
-                    #[serde(default)]
-                    absent: std::collections::HashMap<String, $crate::Absence>,
-                }
-                let mut raw = Raw::deserialize(deserializer)?;
-                Ok($name { $($field: $crate::Reading::from_parts(
-                    raw.$field, raw.absent.remove(stringify!($field))),)* })
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.write(None, serializer)
             }
         }
+
+        const _: () = {
+            use $crate::reading::present;
+
+            /// Fields that were written.
+            #[derive(serde::Deserialize)]
+            pub struct Written {
+                $(#[serde(default = "Option::default", deserialize_with = "present")]
+                $field: Option<Option<$ty>>,)*
+                #[serde(default)]
+                absent: std::collections::HashMap<String, $crate::Absence>,
+            }
+
+            impl $crate::reading::Readings for $name {
+                type Written = Written;
+
+                fn write_since<S: serde::Serializer>(&self, before: &Self, to: S) -> Result<S::Ok, S::Error> {
+                    self.write(Some(before), to)
+                }
+
+                fn take(&mut self, mut written: Written) {
+                    $(if let Some(value) = written.$field {
+                        let absence = written.absent.remove(stringify!($field));
+                        self.$field = $crate::Reading::from_parts(value, absence);
+                    })*
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for $name {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    let mut all = Self::default();
+                    $crate::reading::Readings::take(&mut all, Written::deserialize(deserializer)?);
+                    Ok(all)
+                }
+            }
+        };
     };
 }
 
@@ -226,6 +311,34 @@ mod tests {
             let two = Two { power_w, ..Two::default() };
             let json = serde_json::to_string(&two).expect("serialises");
             assert_eq!(serde_json::from_str::<Two>(&json).expect("reads back"), two, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_all_that_is_written_and_brings_the_other_end_up_to_date() {
+        let states = [
+            Reading::Value(Watts(1.5)),
+            Reading::Unsupported,
+            Reading::Denied,
+            Reading::Late(None),
+            Reading::Late(Some(Watts(3.0))),
+        ];
+        let two = |power_w: &Reading<Watts>| Two {
+            power_w: power_w.clone(),
+            util_pct: Percent(8.0).into(),
+        };
+        for (before, now) in
+            states.iter().flat_map(|before| states.iter().map(move |now| (two(before), two(now))))
+        {
+            let json =
+                serde_json::to_string(&Difference::Between(&before, &now)).expect("serialises");
+            assert_eq!(json == "{}", before == now, "{json}");
+            assert!(!json.contains("util_pct"), "{json}");
+            let mut there = before;
+            serde_json::from_str::<Difference<'_, Two>>(&json)
+                .expect("reads back")
+                .apply(&mut there);
+            assert_eq!(there, now, "{json}");
         }
     }
 

@@ -89,7 +89,8 @@ fn nvml(library: Option<PathBuf>) -> Result<Exit, CliError> {
     // What the library prints must not come between two answers.
     let answers = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     dup2_stdout(File::options().write(true).open("/dev/null")?).map_err(io::Error::from)?;
-    let mut provider = NvmlProvider::new(NvmlOptions { library, ..NvmlOptions::default() });
+    let mut provider =
+        NvmlProvider::new(NvmlOptions { library, catalogue: false, ..NvmlOptions::default() });
     serve_nvml(&mut provider, io::stdin().lock(), answers)?;
     Ok(Exit::Fine)
 }

@@ -58,6 +58,8 @@ fn throttle(gpu: &Gpu) -> Option<f64> {
 pub struct TrackSpec {
     /// Which value.
     pub track: Track,
+    /// Whether it is a value that no summary shows.
+    pub is_detail: bool,
     /// Label with unit.
     pub label: &'static str,
     /// The value of one frame.
@@ -74,42 +76,49 @@ fn hundred(_: &Gpu) -> Option<f64> {
 pub const TRACKS: &[TrackSpec] = &[
     TrackSpec {
         track: Track::Utilisation,
+        is_detail: false,
         label: "gpu %",
         read: |gpu| gpu.vitals.util_gpu_pct.value()?.number(),
         ceiling: hundred,
     },
     TrackSpec {
         track: Track::Memory,
+        is_detail: false,
         label: "memory",
         read: |gpu| gpu.vitals.memory_used_bytes.value()?.number(),
         ceiling: |gpu| gpu.vitals.memory_total_bytes.last()?.number().filter(|total| *total > 0.0),
     },
     TrackSpec {
         track: Track::Power,
+        is_detail: false,
         label: "power W",
         read: |gpu| gpu.vitals.power_w.value()?.number(),
         ceiling: |gpu| gpu.vitals.power_limit_w.last()?.number(),
     },
     TrackSpec {
         track: Track::Temperature,
+        is_detail: false,
         label: "temperature °C",
         read: |gpu| gpu.vitals.temperature_c.value()?.number(),
         ceiling: |gpu| gpu.vitals.temperature_slowdown_c.last()?.number(),
     },
     TrackSpec {
         track: Track::Clock,
+        is_detail: false,
         label: "SM clock MHz",
         read: |gpu| gpu.vitals.clock_sm_mhz.value()?.number(),
         ceiling: |gpu| gpu.vitals.clock_sm_max_mhz.last()?.number(),
     },
     TrackSpec {
         track: Track::Tensor,
+        is_detail: true,
         label: "tensor %",
         read: |gpu| gpu.vitals.gpm_tensor_pct.value()?.number(),
         ceiling: hundred,
     },
     TrackSpec {
         track: Track::Pcie,
+        is_detail: true,
         label: "PCIe B/s",
         read: |gpu| {
             let rx = gpu.vitals.pcie_rx_bps.value()?.number()?;
@@ -119,6 +128,7 @@ pub const TRACKS: &[TrackSpec] = &[
     },
     TrackSpec {
         track: Track::NvLink,
+        is_detail: true,
         label: "NVLink B/s",
         read: |gpu| {
             let rx = gpu.vitals.nvlink_rx_bps.value()?.number()?;
@@ -126,7 +136,13 @@ pub const TRACKS: &[TrackSpec] = &[
         },
         ceiling: |_| None,
     },
-    TrackSpec { track: Track::Throttle, label: "", read: throttle, ceiling: |_| None },
+    TrackSpec {
+        track: Track::Throttle,
+        is_detail: false,
+        label: "",
+        read: throttle,
+        ceiling: |_| None,
+    },
 ];
 
 /// A process on a GPU, or on an instance of it.

@@ -66,6 +66,7 @@ pub struct Hits {
     places: Vec<(Rect, Hit)>,
     links: Vec<Link>,
     shown: Option<Shown>,
+    has_details: bool,
 }
 
 impl Hits {
@@ -94,6 +95,16 @@ impl Hits {
     /// The part that is shown of what scrolls, if something does.
     pub fn shown(&self) -> Option<Shown> {
         self.shown
+    }
+
+    /// Tells that values are shown which no summary has, so that they have to be as young as the rest.
+    pub fn show_details(&mut self) {
+        self.has_details = true;
+    }
+
+    /// Whether such values are shown.
+    pub fn has_details(&self) -> bool {
+        self.has_details
     }
 
     /// Puts everything so far out of reach, as a popup does; tabs stay.

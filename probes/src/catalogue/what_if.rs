@@ -43,7 +43,9 @@ pub fn what_if(part: &Part, ordinal: u32) -> Gpu {
 /// A value, a denial or an error of the driver stays.
 pub fn enrich(gpu: &mut Gpu) {
     let Some(id) = gpu.identity.pci_device_id.value() else { return };
-    if gpu.presence == Presence::WhatIf {
+    let is_known =
+        gpu.identity.memory_type.value().is_some() && gpu.identity.sm_count.value().is_some();
+    if gpu.presence == Presence::WhatIf || is_known {
         return;
     }
     let parts = Catalogue::load().by_pci_id(*id);

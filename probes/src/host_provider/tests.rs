@@ -65,7 +65,7 @@ impl Fake {
 fn poll(provider: &mut HostProvider, pids: &[u32], since_last: Duration) -> HostSection {
     let process = |pid: &u32| GpuProcess { pid: *pid, gpu: "GPU-1".into(), ..Default::default() };
     let gpu_processes = pids.iter().map(process).collect();
-    match provider.poll(&Context { since_last, gpu_processes }) {
+    match provider.poll(&Context { since_last, gpu_processes, ..Context::default() }) {
         Section::Host(section) => *section,
         Section::Gpu(_) => panic!("the host provider speaks of the host"),
     }

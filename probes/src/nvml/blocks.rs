@@ -1,5 +1,8 @@
 //! Answers that fill several fields at once.
 
+use nvml_wrapper::Device;
+use nvml_wrapper::error::NvmlError;
+
 use super::error::checked;
 use super::pci::PciAddress;
 use super::probe::Probe;
@@ -7,7 +10,6 @@ use super::readers::newer_or_older;
 use super::slot::Slot;
 use super::{lists, plausible, raw};
 use crate::Reading;
-use crate::catalogue::enrich;
 use crate::text::printable;
 use crate::units::*;
 
@@ -67,17 +69,26 @@ pub(super) fn fan_count(probe: &Probe<'_>, slot: &mut Slot) {
     slot.fans = slot.capped("fans", count, MOST);
 }
 
-/// The fastest of the fans that answer.
-pub(super) fn fans(probe: &Probe<'_>, slot: &mut Slot) {
-    let fans = 1..slot.fans;
-    let percents = fans.clone().fold(probe.ask(|d| d.fan_speed(0)), |fastest, fan| {
-        faster(fastest, |probe| probe.ask(|d| d.fan_speed(fan)), probe)
-    });
-    let speeds = fans.fold(probe.ask(|d| d.fan_speed_rpm(0)), |fastest, fan| {
-        faster(fastest, |probe| probe.ask(|d| d.fan_speed_rpm(fan)), probe)
-    });
+/// Speed of the fastest of the fans that answer, in percent.
+pub(super) fn fan_percent(probe: &Probe<'_>, slot: &mut Slot) {
+    let percents = fastest(probe, slot.fans, |device, fan| device.fan_speed(fan));
     slot.gpu.vitals.fan_pct = checked(percents, plausible::fan_percent);
+}
+
+/// The same in revolutions per minute.
+pub(super) fn fan_rpm(probe: &Probe<'_>, slot: &mut Slot) {
+    let speeds = fastest(probe, slot.fans, |device, fan| device.fan_speed_rpm(fan));
     slot.gpu.vitals.fan_rpm = checked(speeds, plausible::rpm);
+}
+
+fn fastest(
+    probe: &Probe<'_>,
+    fans: u32,
+    ask: impl Fn(&Device<'_>, u32) -> Result<u32, NvmlError>,
+) -> Reading<u32> {
+    (1..fans).fold(probe.ask(|device| ask(device, 0)), |fastest, fan| {
+        faster(fastest, |probe| probe.ask(|device| ask(device, fan)), probe)
+    })
 }
 
 /// Asks one more fan, unless the first already told that there is no answer.
@@ -93,11 +104,6 @@ fn faster(
         },
         absent => absent,
     }
-}
-
-/// What no driver tells, by PCI id. Not at first sight: the catalogue takes milliseconds to read.
-pub(super) fn catalogue(_: &Probe<'_>, slot: &mut Slot) {
-    enrich(&mut slot.gpu);
 }
 
 /// Row remapping.

@@ -41,6 +41,7 @@ use self::session::{Round, Session};
 use self::slot::Slot;
 use self::visit::Answer;
 use self::workers::Workers;
+use crate::catalogue::enrich;
 use crate::driver::{Driver, DriverState, Versions};
 use crate::notice::Notice;
 use crate::provider::{Context, GpuSection, Provider, Section};
@@ -58,6 +59,8 @@ pub struct NvmlOptions {
     pub retry: Duration,
     /// How long the other GPUs wait for one that does not answer.
     pub patience: Duration,
+    /// Whether the catalogue adds what no driver tells. It takes milliseconds to read, and memory.
+    pub catalogue: bool,
 }
 
 impl Default for NvmlOptions {
@@ -69,6 +72,7 @@ impl Default for NvmlOptions {
             retry: Duration::from_secs(5),
             // One whose links and counters are due takes some 80 ms.
             patience: Duration::from_millis(200),
+            catalogue: true,
         }
     }
 }
@@ -132,9 +136,9 @@ impl NvmlProvider {
         enumerate::arrange(&mut self.slots);
     }
 
-    fn ask(&mut self, since_last: Duration) {
+    fn ask(&mut self, context: &Context) {
         if self.session.is_none() {
-            self.wait = self.wait.saturating_sub(since_last);
+            self.wait = self.wait.saturating_sub(context.since_last);
             if !self.wait.is_zero() {
                 return;
             }
@@ -144,7 +148,7 @@ impl NvmlProvider {
             }
         }
         let Some(session) = &mut self.session else { return };
-        let mut round = Round { pci: &self.bus, workers: &mut self.workers };
+        let mut round = Round { pci: &self.bus, workers: &mut self.workers, brief: context.brief };
         match session.poll(&mut self.slots, &mut round) {
             Ok(0) if !self.bus.iter().any(|gpu| gpu.suspended) => {
                 self.close();
@@ -218,9 +222,13 @@ impl Provider for NvmlProvider {
         if self.all_sleep() {
             self.leave_asleep();
         } else {
-            self.ask(context.since_last);
+            self.ask(context);
         }
         self.slots.iter_mut().filter(|slot| slot.is_late()).for_each(Slot::make_late);
+        // Not at first sight: it would be waited for.
+        if self.options.catalogue && self.polls > 0 {
+            self.slots.iter_mut().for_each(|slot| enrich(&mut slot.gpu));
+        }
         self.polls += 1;
         Section::Gpu(Box::new(self.section()))
     }

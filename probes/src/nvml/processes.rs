@@ -23,43 +23,72 @@ const LISTS: [(ProcessKind, &str, List); 3] = [
     (ProcessKind::Mps, "MPS processes", lists::sharing),
 ];
 
-/// Who holds something on the device; with MIG on, in which instance.
+/// Which lists have something to tell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    /// Whether every list is to be asked for next, those that were empty too.
+    every: bool,
+    computing: Vec<u32>,
+    /// Whether each had entries.
+    held: [bool; LISTS.len()],
+}
+
+/// Has every list asked for.
+pub(super) fn want_every_list(_: &Probe<'_>, slot: &mut Slot) {
+    slot.lists.every = true;
+}
+
+/// Who holds something on the device; with MIG on, in which instance. Lists that were empty are asked for again when the one of
+/// computing processes changed, or when everything is wanted.
 pub(super) fn list(probe: &Probe<'_>, slot: &mut Slot) {
     slot.processes.clear();
     if probe.device().is_none() {
         return;
     }
-    if slot.gpu.mig.is_empty() {
+    let instances: Vec<_> = match slot.gpu.mig.as_slice() {
+        [] => vec![None],
+        mig => mig.iter().map(|instance| Some(instance.index)).collect(),
+    };
+    let mut before = std::mem::take(&mut slot.lists);
+    for (at, list) in LISTS.iter().enumerate() {
+        if at == 0 || before.every || before.held[at] {
+            let claimed: usize = instances.iter().map(|mig| add(probe, slot, *mig, list)).sum();
+            slot.lists.held[at] = claimed > 0;
+        }
+        if at == 0 {
+            slot.lists.computing = slot.processes.iter().map(|process| process.pid).collect();
+            before.every |= slot.lists.computing != before.computing;
+        }
+    }
+    if slot.gpu.mig.is_empty() && !slot.processes.is_empty() {
         let usage = probe.ask(|d| recent_usage(d, probe.since_last));
         if let Some(samples) = usage.value() {
             slot.capped("process samples", samples.claimed, MOST_LISTED);
         }
         let usage = usage.map(|samples| samples.items);
-        add(probe, slot, None, |d, ask| ask(d));
         slot.processes.iter_mut().for_each(|process| process.usage = used(process, &usage));
-    } else {
-        let indices: Vec<_> = slot.gpu.mig.iter().map(|instance| instance.index).collect();
-        for index in indices {
-            add(probe, slot, Some(index), |d, ask| ask(&d.mig_device_by_index(index)?));
-        }
     }
     slot.processes.iter_mut().for_each(|process| process.gpu.clone_from(&slot.gpu.key));
 }
 
-/// Adds the processes of a device, or of one instance of it.
+/// Adds the processes of a device, or of one instance of it, that are in one list; tells how many those are.
 fn add(
     probe: &Probe<'_>,
     slot: &mut Slot,
     mig: Option<u32>,
-    of: impl Fn(&Device<'_>, List) -> Result<Listed<ProcessInfo>, NvmlError>,
-) {
+    list: &(ProcessKind, &'static str, List),
+) -> usize {
+    let (kind, what, ask) = *list;
     let room = slot.gpu.vitals.memory_total_bytes.value().map_or(u64::MAX, |total| total.0);
-    for (kind, what, ask) in LISTS {
-        if let Some(found) = probe.find(|d| of(d, ask)) {
-            slot.capped(what, found.claimed, MOST_LISTED);
-            join(&mut slot.processes, found.items, kind, mig, room);
-        }
-    }
+    let found = probe.find(|device| match mig {
+        None => ask(device),
+        Some(index) => ask(&device.mig_device_by_index(index)?),
+    });
+    let Some(found) = found else { return 0 };
+    slot.capped(what, found.claimed, MOST_LISTED);
+    let count = found.items.len();
+    join(&mut slot.processes, found.items, kind, mig, room);
+    count
 }
 
 /// Adds one list to those found so far: a pid that is in several is one process.

@@ -13,6 +13,7 @@ use super::slot::Slot;
 use super::{
     blocks, error, events, gpm, links, lists, mig, plausible, processes, raw, throttle, words,
 };
+use crate::Reading;
 use crate::units::*;
 
 /// How often a value is read, by what it costs and how fast it changes.
@@ -22,48 +23,90 @@ pub(super) enum Cadence {
     Once,
     /// Every poll.
     Poll,
+    /// Every poll while everything is wanted, otherwise as [`Cadence::Turn`].
+    Detail,
     /// At first, and then when it is the device's turn.
     Turn,
     /// Only when it is the device's turn: a call takes milliseconds.
     Rare,
+    /// As [`Cadence::Rare`] while everything is wanted, otherwise in one turn of [`LONG_TURN`]: as many calls as the rest together.
+    Seldom,
 }
 
 /// Polls from one turn of a device to its next.
 pub(super) const TURN: u64 = 10;
 
-/// Whether it is the turn of the device at `position` of `count`. Turns are spread, so that up to
-/// [`TURN`] devices never share a poll, and the first poll of all is nobody's.
-pub(super) fn is_turn(poll: u64, position: usize, count: usize) -> bool {
-    let phase = position as u64 * TURN / count.max(1) as u64;
-    poll > 0 && (poll - 1) % TURN == phase
+/// Turns from one in which a device is asked for everything to the next, where a summary is all that is wanted.
+pub(super) const LONG_TURN: u64 = 6;
+
+/// What is due of one device in one poll, besides what always is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Due {
+    /// Values no summary shows.
+    pub(super) details: bool,
+    /// Values that take turns.
+    pub(super) turn: bool,
+    /// Values that take long turns.
+    pub(super) seldom: bool,
+}
+
+impl Due {
+    /// What is due of the device at `position` of `count`. Turns are spread, so that up to [`TURN`] devices never share a poll,
+    /// and the first poll of all is nobody's.
+    pub(super) fn of(poll: u64, (position, count): (usize, usize), brief: bool) -> Self {
+        let phase = position as u64 * TURN / count.max(1) as u64;
+        let turn = poll > 0 && (poll - 1) % TURN == phase;
+        let long_turn = (poll.saturating_sub(1) / TURN).is_multiple_of(LONG_TURN);
+        Self { details: turn || !brief, turn, seldom: turn && (long_turn || !brief) }
+    }
 }
 
 /// One line of the table.
 pub(super) struct Reader {
     cadence: Cadence,
+    /// Whether the device offers it, as far as is known.
+    is_offered: fn(&Slot) -> bool,
     read: fn(&Probe<'_>, &mut Slot),
 }
 
 macro_rules! table {
     (@reader $cadence:ident text $part:ident.$field:ident $question:expr) => {
-        Reader { cadence: Cadence::$cadence, read: |probe, slot| slot.gpu.$part.$field = probe.text($question) }
+        Reader {
+            cadence: Cadence::$cadence,
+            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
+            read: |probe, slot| slot.gpu.$part.$field = probe.text($question),
+        }
     };
     (@reader $cadence:ident value $part:ident.$field:ident $question:expr) => {
-        Reader { cadence: Cadence::$cadence, read: |probe, slot| slot.gpu.$part.$field = probe.ask($question) }
+        Reader {
+            cadence: Cadence::$cadence,
+            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
+            read: |probe, slot| slot.gpu.$part.$field = probe.ask($question),
+        }
     };
     (@reader $cadence:ident block $function:path) => {
-        Reader { cadence: Cadence::$cadence, read: $function }
+        Reader { cadence: Cadence::$cadence, is_offered: |_| true, read: $function }
+    };
+    (@reader $cadence:ident block $function:path, $part:ident.$field:ident) => {
+        Reader {
+            cadence: Cadence::$cadence,
+            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
+            read: $function,
+        }
     };
     ($($cadence:ident $kind:ident $target:tt $(. $field:ident = $question:expr)?;)*) => {
         &[$(table!(@line $cadence $kind $target $(. $field $question)?)),*]
     };
     (@line $cadence:ident block [$function:path]) => { table!(@reader $cadence block $function) };
+    (@line $cadence:ident block [$function:path, $part:ident . $field:ident]) => {
+        table!(@reader $cadence block $function, $part.$field)
+    };
     (@line $cadence:ident $kind:ident $part:ident . $field:ident $question:expr) => {
         table!(@reader $cadence $kind $part.$field $question)
     };
 }
 
-/// The table. `block` lines fill several fields from one answer; identity comes before what depends on it.
+/// The table. `block` lines fill several fields from one answer, or the one named last; identity comes before what depends on it.
 const READERS: &[Reader] = table! {
     Once text identity.name = lists::name;
     Once text identity.uuid = lists::uuid;
@@ -98,23 +141,26 @@ const READERS: &[Reader] = table! {
     Turn block [events::watch];
 
     Poll block [blocks::utilization];
-    Poll value vitals.util_encoder_pct = |d| d.encoder_utilization().and_then(|it| plausible::percent(it.utilization));
-    Poll value vitals.util_decoder_pct = |d| d.decoder_utilization().and_then(|it| plausible::percent(it.utilization));
-    Poll value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).and_then(plausible::percent);
-    Poll value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).and_then(plausible::percent);
+    Detail value vitals.util_encoder_pct = |d| d.encoder_utilization().and_then(|it| plausible::percent(it.utilization));
+    Detail value vitals.util_decoder_pct = |d| d.decoder_utilization().and_then(|it| plausible::percent(it.utilization));
+    Detail value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).and_then(plausible::percent);
+    Detail value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).and_then(plausible::percent);
     Poll block [blocks::memory];
     Poll value vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).and_then(celsius);
     Poll value vitals.power_w = |d| d.power_usage().and_then(plausible::milliwatts);
-    Poll value vitals.energy_j = |d| d.total_energy_consumption().and_then(plausible::millijoules);
-    Poll value vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).and_then(plausible::megahertz);
+    Detail value vitals.energy_j = |d| d.total_energy_consumption().and_then(plausible::millijoules);
+    Detail value vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).and_then(plausible::megahertz);
     Poll value vitals.clock_sm_mhz = |d| d.clock_info(Clock::SM).and_then(plausible::megahertz);
-    Poll value vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).and_then(plausible::megahertz);
-    Poll value vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).and_then(plausible::megahertz);
-    Poll value vitals.pstate = performance_state;
-    Poll block [blocks::fans];
+    Detail value vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).and_then(plausible::megahertz);
+    Detail value vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).and_then(plausible::megahertz);
+    Detail value vitals.pstate = performance_state;
+    Poll block [blocks::fan_percent, vitals.fan_pct];
+    Detail block [blocks::fan_rpm, vitals.fan_rpm];
     Poll block [throttle::reasons];
-    Poll block [links::counters];
-    Poll block [gpm::metrics];
+    Detail block [throttle::shares];
+    Detail block [links::counters];
+    Detail block [gpm::metrics];
+    Detail block [processes::want_every_list];
     Poll block [processes::list];
 
     Turn value vitals.power_limit_w = |d| d.enforced_power_limit().and_then(plausible::milliwatts);
@@ -132,30 +178,27 @@ const READERS: &[Reader] = table! {
 
     Rare value vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).and_then(plausible::kilobytes_per_second);
     Rare value vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).and_then(plausible::kilobytes_per_second);
-    Rare value vitals.retired_pages_sbe = |d| retired(d, RetirementCause::MultipleSingleBitEccErrors);
-    Rare value vitals.retired_pages_dbe = |d| retired(d, RetirementCause::DoubleBitEccError);
-    Rare value vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
-    Rare block [throttle::violations];
-    Rare block [links::states];
-    Rare block [blocks::catalogue];
+    Seldom value vitals.retired_pages_sbe = |d| retired(d, RetirementCause::MultipleSingleBitEccErrors);
+    Seldom value vitals.retired_pages_dbe = |d| retired(d, RetirementCause::DoubleBitEccError);
+    Seldom value vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
+    Seldom block [throttle::violations];
+    Seldom block [links::states];
 };
 
-/// Reads what is due: everything of `Poll`, the rest on first sight or in turn. `after` sees the slot after each answer.
-pub(super) fn read_due(
-    probe: &Probe<'_>,
-    slot: &mut Slot,
-    turn: bool,
-    mut after: impl FnMut(&Slot),
-) {
+/// Reads what is due: everything of `Poll`, the rest on first sight or in turn. What a device does not offer is asked for in its turn
+/// only. `after` sees the slot after each answer.
+pub(super) fn read_due(probe: &Probe<'_>, slot: &mut Slot, due: Due, mut after: impl FnMut(&Slot)) {
     let first = !slot.identified;
     for reader in READERS {
-        let due = match reader.cadence {
+        let is_due = match reader.cadence {
             Cadence::Once => first,
             Cadence::Poll => true,
-            Cadence::Turn => first || turn,
-            Cadence::Rare => turn,
+            Cadence::Detail => first || due.details,
+            Cadence::Turn => first || due.turn,
+            Cadence::Rare => due.turn,
+            Cadence::Seldom => due.seldom,
         };
-        if due {
+        if is_due && (first || due.turn || (reader.is_offered)(slot)) {
             (reader.read)(probe, slot);
             after(slot);
         }
@@ -226,15 +269,31 @@ mod tests {
     fn up_to_ten_devices_never_share_a_poll_and_none_waits_longer_than_a_turn() {
         for count in 1..=16 {
             let mut turns = vec![0; count];
-            assert_eq!((0..count).filter(|position| is_turn(0, *position, count)).count(), 0);
+            let is_turn = |poll, position| Due::of(poll, (position, count), false).turn;
+            assert_eq!((0..count).filter(|position| is_turn(0, *position)).count(), 0);
             for poll in 1..=TURN {
-                let due: Vec<_> =
-                    (0..count).filter(|position| is_turn(poll, *position, count)).collect();
+                let due: Vec<_> = (0..count).filter(|position| is_turn(poll, *position)).collect();
                 assert!(due.len() <= count.div_ceil(10), "{count} devices, poll {poll}: {due:?}");
                 due.iter().for_each(|position| turns[*position] += 1);
             }
             assert!(turns.iter().all(|n| *n == 1), "{count} devices: {turns:?}");
         }
+    }
+
+    #[test]
+    fn where_a_summary_is_wanted_details_come_in_turn_and_the_many_once_a_minute() {
+        let counted = |brief| {
+            let polls = (1..=TURN * LONG_TURN).map(|poll| Due::of(poll, (3, 8), brief));
+            polls.fold((0, 0, 0), |(details, turn, seldom), due| {
+                (
+                    details + u64::from(due.details),
+                    turn + u64::from(due.turn),
+                    seldom + u64::from(due.seldom),
+                )
+            })
+        };
+        assert_eq!(counted(false), (TURN * LONG_TURN, LONG_TURN, LONG_TURN));
+        assert_eq!(counted(true), (LONG_TURN, LONG_TURN, 1));
     }
 
     #[test]

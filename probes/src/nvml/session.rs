@@ -11,10 +11,11 @@ use nvml_wrapper::{Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 use super::events::Events;
 use super::gpm::Gpm;
 use super::pci::PciGpu;
+use super::readers::Due;
 use super::slot::Slot;
 use super::visit::{Answer, Met, Progress, Visit};
 use super::workers::{Outcome, Ticket, Workers};
-use super::{enumerate, error, lists, plausible, readers, visit};
+use super::{enumerate, error, lists, plausible, visit};
 use crate::Reading;
 use crate::driver::Versions;
 use crate::gpu::Presence;
@@ -50,6 +51,8 @@ pub(super) struct Round<'a> {
     pub(super) pci: &'a [PciGpu],
     /// Threads that ask the devices.
     pub(super) workers: &'a mut Workers<Answer>,
+    /// Whether a summary is all that is wanted of every poll.
+    pub(super) brief: bool,
 }
 
 impl Session {
@@ -73,7 +76,7 @@ impl Session {
             self.enumerate(slots, count, round)?;
             self.count = Some(count);
         }
-        self.read(slots, round.workers);
+        self.read(slots, round);
         self.welcome(slots, round.workers.returned())?;
         self.polls += 1;
         Ok(count)
@@ -88,7 +91,8 @@ impl Session {
     }
 
     /// Has every device read that is not away with an earlier call.
-    fn read(&self, slots: &mut [Slot], workers: &mut Workers<Answer>) {
+    fn read(&self, slots: &mut [Slot], round: &mut Round<'_>) {
+        let Round { workers, brief, .. } = round;
         let total = slots.len();
         for (position, slot) in slots.iter_mut().enumerate() {
             if slot.gpu.presence == Presence::Suspended || slot.away.is_some() {
@@ -97,7 +101,7 @@ impl Session {
             let progress = Progress::default();
             let visit = Visit {
                 progress: progress.clone(),
-                turn: readers::is_turn(self.polls, position, total),
+                due: Due::of(self.polls, (position, total), *brief),
                 since_last: slot.asked,
                 slot: slot.lend(),
                 nvml: Arc::clone(&self.nvml),

@@ -9,7 +9,9 @@ use super::gpm::Gpm;
 use super::links::Counters;
 use super::pci::{PciAddress, PciGpu};
 use super::probe::{Probe, Target};
+use super::processes::Lists;
 use super::readers;
+use super::throttle::Watched;
 use super::visit::Progress;
 use super::workers::Ticket;
 use crate::gpu::{Gpu, Presence};
@@ -32,8 +34,9 @@ pub(super) struct Slot {
     pub(super) identified: bool,
     /// Number of fans; one where the driver cannot count them.
     pub(super) fans: u32,
-    /// Seconds the clock reasons have been watched.
-    pub(super) watched_s: f64,
+    /// Clock reasons over the time they were watched.
+    pub(super) watched: Watched,
+    pub(super) lists: Lists,
     /// NVLink byte counters of the last poll.
     pub(super) counters: Option<Counters>,
     pub(super) gpm: Gpm,

@@ -5,31 +5,50 @@ use nvml_wrapper::enum_wrappers::device::PerformancePolicy;
 use super::probe::Probe;
 use super::slot::Slot;
 use super::{plausible, raw};
-use crate::gpu::{ClockReason, ReasonShare, Throttle, Violation};
+use crate::Reading;
+use crate::gpu::{ClockReason, ReasonShare, Violation};
 
-/// The reasons active now, and their share of the time watched.
+/// How long each reason was active of the time its device was watched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    seen: Vec<ReasonShare>,
+    seconds: f64,
+}
+
+impl Watched {
+    /// Adds time to every reason active now. Time without an answer is not watched.
+    fn pass(&mut self, active: &Reading<Vec<ClockReason>>, elapsed_s: f64) {
+        let Some(active) = active.value() else { return };
+        self.seconds += elapsed_s;
+        for reason in active {
+            match self.seen.iter_mut().find(|seen| seen.reason == *reason) {
+                Some(seen) => seen.active_s += elapsed_s,
+                None => self.seen.push(ReasonShare {
+                    reason: *reason,
+                    active_s: elapsed_s,
+                    watched_s: 0.0,
+                }),
+            }
+        }
+    }
+
+    fn shares(&self) -> Vec<ReasonShare> {
+        let share = |seen: &ReasonShare| ReasonShare { watched_s: self.seconds, ..*seen };
+        self.seen.iter().map(share).collect()
+    }
+}
+
+/// The reasons active now.
 pub(super) fn reasons(probe: &Probe<'_>, slot: &mut Slot) {
     let decoded = probe.ask(raw::clock_event_reasons).map(ClockReason::decode);
     slot.gpu.throttle.unknown_bits = decoded.value().map_or(0, |both| both.1);
     slot.gpu.throttle.active = decoded.map(|both| both.0);
-    watch(&mut slot.gpu.throttle, &mut slot.watched_s, probe.since_last.as_secs_f64());
+    slot.watched.pass(&slot.gpu.throttle.active, probe.since_last.as_secs_f64());
 }
 
-/// Adds the time since the last poll to every reason active now. Time without an answer is not watched.
-fn watch(throttle: &mut Throttle, watched_s: &mut f64, elapsed_s: f64) {
-    let Some(active) = throttle.active.value() else { return };
-    *watched_s += elapsed_s;
-    for reason in active {
-        match throttle.seen.iter_mut().find(|seen| seen.reason == *reason) {
-            Some(seen) => seen.active_s += elapsed_s,
-            None => throttle.seen.push(ReasonShare {
-                reason: *reason,
-                active_s: elapsed_s,
-                watched_s: 0.0,
-            }),
-        }
-    }
-    throttle.seen.iter_mut().for_each(|seen| seen.watched_s = *watched_s);
+/// Their share of the time watched.
+pub(super) fn shares(_: &Probe<'_>, slot: &mut Slot) {
+    slot.gpu.throttle.seen = slot.watched.shares();
 }
 
 const POLICIES: &[(PerformancePolicy, &str)] = &[
@@ -61,12 +80,10 @@ pub(super) fn violations(probe: &Probe<'_>, slot: &mut Slot) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Reading;
 
     #[test]
     fn each_reason_has_its_share_of_the_time_with_an_answer() {
-        let mut throttle = Throttle::default();
-        let mut watched = 0.0;
+        let mut watched = Watched::default();
         let steps: &[(Reading<Vec<ClockReason>>, f64)] = &[
             (vec![ClockReason::Idle].into(), 0.0),
             (vec![ClockReason::SwPowerCap].into(), 1.0),
@@ -75,12 +92,11 @@ mod tests {
             (vec![].into(), 1.0),
         ];
         for (active, elapsed) in steps {
-            throttle.active = active.clone();
-            watch(&mut throttle, &mut watched, *elapsed);
+            watched.pass(active, *elapsed);
         }
         let share = |reason, active_s| ReasonShare { reason, active_s, watched_s: 4.0 };
         assert_eq!(
-            throttle.seen,
+            watched.shares(),
             [
                 share(ClockReason::Idle, 0.0),
                 share(ClockReason::SwPowerCap, 3.0),

@@ -8,6 +8,7 @@ use nvml_wrapper::error::NvmlError;
 
 use super::pci::PciAddress;
 use super::probe::{Probe, Target, Trouble};
+use super::readers::Due;
 use super::slot::Slot;
 use super::{error, events, lists, readers};
 use crate::Reading;
@@ -90,8 +91,8 @@ impl Progress {
 pub(super) struct Visit {
     pub(super) slot: Slot,
     pub(super) nvml: Arc<Nvml>,
-    /// Whether values are due that are expensive to read.
-    pub(super) turn: bool,
+    /// What is to be read besides what always is.
+    pub(super) due: Due,
     /// Time since the device was last read.
     pub(super) since_last: Duration,
     /// Where what was read so far is left, when it takes long.
@@ -117,7 +118,7 @@ impl Visit {
     }
 
     fn read(&mut self) -> Result<Met, NvmlError> {
-        let Self { slot, nvml, turn, since_last, progress, .. } = self;
+        let Self { slot, nvml, due, since_last, progress, .. } = self;
         events::take(slot);
         let target = match nvml.device_by_index(slot.gpu.index) {
             Ok(device) => Target::Device(device, nvml),
@@ -141,7 +142,7 @@ impl Visit {
             }
         }
         let mut shown = Instant::now();
-        readers::read_due(&probe, slot, *turn, |slot| {
+        readers::read_due(&probe, slot, *due, |slot| {
             // Of a device that hangs in its first reading, what it answered before is all that can be shown.
             if !slot.identified || shown.elapsed() >= LONG {
                 shown = Instant::now();

@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 use warpscope_probes::bounded::Skipped;
 use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
-use warpscope_probes::provider::Provider;
 
 use crate::commands::cli::{CliError, Options};
 use crate::commands::elevated;
@@ -13,7 +12,7 @@ use crate::commands::output;
 use crate::config::args;
 use crate::io::source::Source;
 use crate::io::source::hosts::{HostName, HostsSource};
-use crate::io::source::local::LocalSource;
+use crate::io::source::local::{Aside, Gpus, LocalSource};
 use crate::io::source::nvml::{NvmlProcess, nvml_command};
 pub(crate) use crate::io::source::replay::AtEnd;
 use crate::io::source::replay::ReplaySource;
@@ -71,10 +70,13 @@ fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
 }
 
 /// NVML in a process of its own; in this one where the system starts no other.
-fn gpus(library: Option<PathBuf>) -> Box<dyn Provider> {
+fn gpus(library: Option<PathBuf>) -> Box<dyn Gpus> {
     let of_child = library.clone();
     match NvmlProcess::start(move || nvml_command(of_child.as_deref())) {
         Ok(process) => Box::new(process),
-        Err(_) => Box::new(NvmlProvider::new(NvmlOptions { library, ..NvmlOptions::default() })),
+        Err(_) => {
+            let options = NvmlOptions { library, ..NvmlOptions::default() };
+            Box::new(Aside::new(Box::new(NvmlProvider::new(options))))
+        }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn strip_height(dtypes: &[(&str, &str, Role)], width: u16) -> u16 {
     if cells > usize::from(width.saturating_sub(4)) { 2 } else { 1 }
 }
 
-/// Draws one GPU.
+/// Draws one GPU. Tells whether that shows values that no summary has.
 pub(crate) fn render(
     shared: &Shared,
     look: Look<'_>,
@@ -55,7 +55,7 @@ pub(crate) fn render(
     (selected, reading): (bool, Option<usize>),
     area: Rect,
     buffer: &mut Buffer,
-) {
+) -> bool {
     let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
     let left = [look.piece(&card.head, title)];
     let facts_shown = if card.is_of_kind { &[][..] } else { &card.facts };
@@ -83,9 +83,9 @@ pub(crate) fn render(
     if card.summary.total > 0 || card.decode.is_some() {
         summary(look, (&card.summary, &card.decode), cut_top(&mut rest, 1), buffer);
     }
-    if rest.height >= GRAPH_LEAST && has_graph(card) {
-        graphs::render(shared, look, (card, reading.filter(|_| selected)), rest, buffer);
-    }
+    rest.height >= GRAPH_LEAST
+        && has_graph(card)
+        && graphs::render(shared, look, (card, reading.filter(|_| selected)), rest, buffer)
 }
 
 fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut Buffer) {

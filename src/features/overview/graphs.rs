@@ -19,23 +19,25 @@ const WIDTH: u16 = 36;
 /// Most graphs beside each other.
 const MOST: usize = 8;
 
-/// Draws the tracks that have values, as many beside each other as fit; `reading` is so many steps before now.
+/// Draws the tracks that have values, as many beside each other as fit; `reading` is so many steps before now. Tells whether there is one
+/// that no summary shows.
 pub(super) fn render(
     shared: &Shared,
     look: Look<'_>,
     (card, reading): (&Card, Option<usize>),
     area: Rect,
     buffer: &mut Buffer,
-) {
+) -> bool {
     let span = shared.display.span;
     let wanted = TRACKS.iter().filter(|spec| shared.display.has_graph(spec.track));
     let known = wanted.filter(|spec| shared.store.has_span(&card.key, spec.track, span));
     let most = usize::from(area.width / WIDTH).clamp(1, MOST);
     let shown: Vec<_> = known.take(most).collect();
     let places = columns(area, shown.len() as u16, 2);
-    for (spec, place) in shown.into_iter().zip(places) {
+    for (spec, place) in shown.iter().zip(places) {
         graph(shared, look, (card, spec, reading), place, buffer);
     }
+    shown.iter().any(|spec| spec.is_detail)
 }
 
 fn graph(

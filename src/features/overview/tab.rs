@@ -59,6 +59,7 @@ impl Feature for Overview {
     fn draw_popup(&self, shared: &Shared, on: Surface<'_>) {
         if let Some(details) = &self.details {
             let page = details::page(shared, on.look, details, on.page_width());
+            on.hits.show_details();
             draw_text(page, details.scroll.0, on);
         }
     }

@@ -44,7 +44,9 @@ pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
         Some(places) => {
             let end = places.iter().map(|place| place.bottom()).max().unwrap_or(above.y);
             for (at, (card, place)) in cards.iter().zip(places).enumerate() {
-                card::render(shared, look, card, (at == selected, reading), place, buffer);
+                if card::render(shared, look, card, (at == selected, reading), place, buffer) {
+                    hits.show_details();
+                }
                 hits.add(place, Hit::Row(at));
             }
             Rect { y: end, height: area.bottom() - end, ..area }
@@ -174,7 +176,10 @@ fn compact(
     let inner = Rect { x: rows.x + 1, width: rows.width.saturating_sub(2), ..rows };
     rows::render(shared, look, (cards, selected), inner, buffer, hits);
     if let Some(card) = shown.filter(|_| lines.card > 0) {
-        card::render(shared, look, card, (true, reading), cut_top(&mut area, lines.card), buffer);
+        let place = cut_top(&mut area, lines.card);
+        if card::render(shared, look, card, (true, reading), place, buffer) {
+            hits.show_details();
+        }
     }
     area
 }

@@ -72,6 +72,8 @@ pub struct Position {
 pub trait Control: Send {
     /// Aims at one frame per `interval`.
     fn set_interval(&mut self, _interval: Duration) {}
+    /// Whether values that no summary shows may be older than the frame.
+    fn set_brief(&mut self, _brief: bool) {}
     /// The newest state when no frame came in time, overdue values marked late.
     fn overdue(&mut self) -> Option<Frame> {
         None

@@ -108,6 +108,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         recording: None,
         kept: launch.kept,
         without_rules: launch.reads_rules,
+        brief: false,
         post,
         last_frame: Instant::now(),
         startup: Startup::default(),
@@ -140,6 +141,8 @@ struct Owner {
     kept: Kept,
     /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
     without_rules: bool,
+    /// Whether a summary is all that was asked for.
+    brief: bool,
     post: MailboxSender,
     last_frame: Instant,
     startup: Startup,
@@ -176,10 +179,19 @@ impl Owner {
             self.appearance = Appearance::new(&self.options, &self.app.shared.settings.theme);
         }
         self.hits = screen.draw(&self.app, &self.appearance)?;
+        self.ask_for_details();
         if let Some(part) = self.hits.shown() {
             update(&mut self.app, Msg::Shown(part));
         }
         Ok(())
+    }
+
+    /// Asks for every value while somebody looks at them, or they are recorded.
+    fn ask_for_details(&mut self) {
+        let brief = !self.hits.has_details() && self.recording.is_none();
+        if brief != std::mem::replace(&mut self.brief, brief) {
+            self.control.set_brief(brief);
+        }
     }
 
     /// Follows the window's size: when told of a change, and with every frame in case that was missed.

@@ -1,21 +1,26 @@
 //! This machine, live.
 //!
-//! Two threads: one asks the GPUs on a timer, the other follows it, asks the host about the processes
-//! the GPUs named, and pushes the frame. When the GPUs do not answer in time the second goes on alone and
-//! marks their values late. A thread of its own for pacing was rejected: it would wake once more per frame.
+//! One thread asks the GPUs on a timer, then the host about the processes the GPUs named, and pushes the frame. It waits for the GPUs
+//! on a file descriptor, so that it can go on alone, and mark their values late, when they do not answer in time. A thread for each
+//! was given up: they woke each other twice a frame.
 
+mod gpus;
 mod state;
 
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use warpscope_probes::provider::{Context, Provider, Section};
-use warpscope_probes::{Frame, Notice, Severity, Timestamp};
+use warpscope_probes::{Frame, Timestamp};
 
 use super::{Control, FrameSink, Source};
-use state::{Late, State};
+pub use gpus::{Aside, Gpus, Ready, Update};
+use state::{Late, State, broken};
 
 /// How long after its time an answer counts as late.
 const GRACE: Duration = Duration::from_millis(250);
@@ -24,45 +29,58 @@ const GRACE: Duration = Duration::from_millis(250);
 const SOON: Duration = Duration::from_secs(1);
 const STARTING: Duration = Duration::from_secs(10);
 
-/// This machine: one provider for the GPUs, one for the host.
+/// This machine: who asks the GPUs, and who asks the host.
 pub struct LocalSource {
-    gpu: Box<dyn Provider>,
+    gpus: Box<dyn Gpus>,
     host: Box<dyn Provider>,
     interval: Duration,
 }
 
 impl LocalSource {
-    /// A source that asks both providers once per `interval`.
-    pub fn new(gpu: Box<dyn Provider>, host: Box<dyn Provider>, interval: Duration) -> Self {
-        Self { gpu, host, interval }
+    /// A source that asks both once per `interval`.
+    pub fn new(gpus: Box<dyn Gpus>, host: Box<dyn Provider>, interval: Duration) -> Self {
+        Self { gpus, host, interval }
     }
 }
 
 impl Source for LocalSource {
     fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control> {
-        let Self { gpu, host, interval } = *self;
-        let shared = Arc::new(Shared::new(interval));
-        let for_gpu = Arc::clone(&shared);
-        let for_host = Arc::clone(&shared);
-        spawn(gpu.name(), move || ask_gpus(gpu, &for_gpu));
-        spawn(host.name(), move || ask_host(host, &for_host, &sink));
-        Box::new(LocalControl { shared })
+        let Self { gpus, host, interval } = *self;
+        let shared = Arc::new(Shared {
+            pace: Mutex::new(Pace { interval, brief: false, stopped: false }),
+            state: Mutex::default(),
+        });
+        // Without a pipe a change of pace is heard with the next frame.
+        let (told, tell) = pipe().ok().unzip();
+        let asker =
+            Asker { gpus, host, sink, told, shared: Arc::clone(&shared), owed: false, last: None };
+        // A machine that cannot start a thread shows late values for ever; there is nobody to tell.
+        let thread = thread::Builder::new().name("local".to_owned()).stack_size(512 << 10);
+        drop(thread.spawn(move || asker.run()));
+        Box::new(LocalControl { shared, tell })
     }
-}
-
-fn spawn(name: &'static str, work: impl FnOnce() + Send + 'static) {
-    // A machine that cannot start a thread shows late values for ever; there is nobody to tell.
-    drop(thread::Builder::new().name(name.to_owned()).stack_size(512 << 10).spawn(work));
 }
 
 struct LocalControl {
     shared: Arc<Shared>,
+    tell: Option<PipeWriter>,
+}
+
+impl LocalControl {
+    fn change(&mut self, change: impl FnOnce(&mut Pace)) {
+        change(&mut self.shared.pace());
+        // An asker that is gone needs no news.
+        self.tell.iter_mut().for_each(|tell| _ = tell.write(&[0]));
+    }
 }
 
 impl Control for LocalControl {
     fn set_interval(&mut self, interval: Duration) {
-        self.shared.pace().interval = interval;
-        self.shared.wake.notify_all();
+        self.change(|pace| pace.interval = interval);
+    }
+
+    fn set_brief(&mut self, brief: bool) {
+        self.change(|pace| pace.brief = brief);
     }
 
     fn overdue(&mut self) -> Option<Frame> {
@@ -73,34 +91,24 @@ impl Control for LocalControl {
 
 impl Drop for LocalControl {
     fn drop(&mut self) {
-        self.shared.stop();
+        self.change(|pace| pace.stopped = true);
     }
 }
 
-/// Two locks, each released before its waiter is told: a thread that is woken and finds the lock taken
-/// sleeps and wakes twice. A channel between the two threads was given up for that very reason.
 struct Shared {
     pace: Mutex<Pace>,
-    wake: Condvar,
     state: Mutex<State>,
-    answered: Condvar,
 }
 
+#[derive(Clone, Copy)]
 struct Pace {
     interval: Duration,
+    /// Whether a summary is all that is wanted of every frame.
+    brief: bool,
     stopped: bool,
 }
 
 impl Shared {
-    fn new(interval: Duration) -> Self {
-        Self {
-            pace: Mutex::new(Pace { interval, stopped: false }),
-            wake: Condvar::new(),
-            state: Mutex::default(),
-            answered: Condvar::new(),
-        }
-    }
-
     fn pace(&self) -> MutexGuard<'_, Pace> {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,104 +116,128 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn stop(&self) {
-        self.pace().stopped = true;
-        self.wake.notify_all();
-        self.announce();
-    }
-
-    /// Tells the host thread that there is something to look at.
-    fn announce(&self) {
-        self.state().answered = true;
-        self.answered.notify_one();
-    }
-
-    /// Waits until there is. False: not in time.
-    fn wait_for_answer(&self, patience: Duration) -> bool {
-        let waiting = |state: &mut State| !state.answered;
-        let woken = self.answered.wait_timeout_while(self.state(), patience, waiting);
-        let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
-        std::mem::take(&mut state.answered)
-    }
-
-    /// Waits until `interval` after `start`, or `most`, also when the interval changes meanwhile. False: stop.
-    fn wait_from(&self, start: Instant, most: Duration) -> bool {
-        let mut pace = self.pace();
-        loop {
-            let left = pace.interval.min(most).saturating_sub(start.elapsed());
-            if pace.stopped || left.is_zero() {
-                return !pace.stopped;
-            }
-            pace = self.wake.wait_timeout(pace, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
 }
 
 fn now() -> Timestamp {
     Timestamp::from_system(SystemTime::now())
 }
 
-/// Asks a provider; one that panics is reported and asked again next time.
-fn ask(provider: &mut dyn Provider, context: &Context, shared: &Shared) {
-    let name = provider.name();
-    let answer = catch_unwind(AssertUnwindSafe(|| provider.poll(context)));
-    let mut state = shared.state();
-    state.broken.retain(|notice| notice.id != format!("provider.{name}"));
-    match answer {
-        Ok(Section::Gpu(section)) => {
-            state.gpu = Some(*section);
-            state.gpu_at = now();
+/// What ended a wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    Answered,
+    Told,
+    Over,
+}
+
+/// The thread that asks.
+struct Asker {
+    gpus: Box<dyn Gpus>,
+    host: Box<dyn Provider>,
+    sink: FrameSink,
+    told: Option<PipeReader>,
+    shared: Arc<Shared>,
+    /// Whether the GPUs have not answered yet.
+    owed: bool,
+    /// When the host was last asked.
+    last: Option<Instant>,
+}
+
+impl Asker {
+    /// Pushes frames until nobody listens.
+    fn run(mut self) {
+        let begin = Instant::now();
+        let mut asked: Option<Instant> = None;
+        loop {
+            let beat = Instant::now();
+            let mut end = beat;
+            if !self.owed {
+                let since_last = asked.map_or(Duration::ZERO, |asked| beat - asked);
+                let brief = self.shared.pace().brief;
+                self.gpus.ask(&Context { since_last, brief, ..Context::default() });
+                (self.owed, asked, end) = (true, Some(beat), beat + GRACE);
+            }
+            while self.owed && self.wait(end) != Woken::Over {}
+            if !self.push() || !self.rest(beat, begin) {
+                return;
+            }
         }
-        Ok(Section::Host(section)) => state.host = Some(*section),
-        Err(_) => state.broken.push(Notice {
-            id: format!("provider.{name}"),
-            severity: Severity::Error,
-            what: format!("Reading {name} failed inside warpscope; its values may be old."),
-            remedy: "Please report this with the output of `warpscope doctor --redact`.".into(),
-        }),
+    }
+
+    /// Waits for the next beat; an answer that is late is pushed meanwhile. False: stop.
+    fn rest(&mut self, beat: Instant, begin: Instant) -> bool {
+        let before = *self.shared.pace();
+        loop {
+            let pace = *self.shared.pace();
+            // A GPU that takes seconds to start is shown when it has, however long the interval.
+            let is_starting = begin.elapsed() < STARTING && self.shared.state().is_starting();
+            let interval = if is_starting { pace.interval.min(SOON) } else { pace.interval };
+            if pace.stopped || beat.elapsed() >= interval || (before.brief && !pace.brief) {
+                return !pace.stopped;
+            }
+            if self.wait(beat + interval) == Woken::Answered && !self.push() {
+                return false;
+            }
+        }
+    }
+
+    /// Waits until a time, for news, or for the GPUs' answer, and takes that.
+    fn wait(&mut self, end: Instant) -> Woken {
+        let answer = if self.owed { self.gpus.ready() } else { Ready::Never };
+        let woken = match answer {
+            Ready::Now => Woken::Answered,
+            Ready::Never => wait_for(None, self.told.as_ref(), end),
+            Ready::Readable(answer) => wait_for(Some(answer), self.told.as_ref(), end),
+        };
+        match woken {
+            Woken::Answered => {
+                self.owed = false;
+                let update = self.gpus.take();
+                let mut state = self.shared.state();
+                update(&mut state.gpu);
+                state.gpu_at = now();
+            }
+            Woken::Told => self.told.iter_mut().for_each(|told| _ = told.read(&mut [0; 64])),
+            Woken::Over => {}
+        }
+        woken
+    }
+
+    /// Asks the host, and pushes a frame of all that is known. False: nobody listens.
+    fn push(&mut self) -> bool {
+        if self.shared.pace().stopped {
+            return false;
+        }
+        let start = Instant::now();
+        let since_last = self.last.replace(start).map_or(Duration::ZERO, |last| start - last);
+        let gpu_processes = self.shared.state().gpu.processes.clone();
+        let context = Context { since_last, gpu_processes, ..Context::default() };
+        let answer = catch_unwind(AssertUnwindSafe(|| self.host.poll(&context)));
+        let mut state = self.shared.state();
+        match answer {
+            Ok(Section::Host(section)) => (state.host, state.broken) = (*section, None),
+            Ok(Section::Gpu(_)) => {}
+            Err(_) => state.broken = Some(broken(self.host.name())),
+        }
+        let Pace { interval, stopped, .. } = *self.shared.pace();
+        let frame = state.frame(now(), interval, Late { gpu: self.owed, host: false });
+        drop(state);
+        !stopped && (self.sink)(frame)
     }
 }
 
-fn ask_gpus(mut provider: Box<dyn Provider>, shared: &Shared) {
-    let begin = Instant::now();
-    let mut last: Option<Instant> = None;
-    loop {
-        let start = Instant::now();
-        let since_last = last.map_or(Duration::ZERO, |last| start - last);
-        last = Some(start);
-        ask(&mut *provider, &Context { since_last, ..Context::default() }, shared);
-        shared.announce();
-        // A GPU that takes seconds to start is shown when it has, however long the interval.
-        let starting = shared.state().is_starting() && begin.elapsed() < STARTING;
-        if !shared.wait_from(start, if starting { SOON } else { Duration::MAX }) {
-            return;
-        }
-    }
-}
-
-fn ask_host(mut provider: Box<dyn Provider>, shared: &Shared, sink: &FrameSink) {
-    let mut last: Option<Instant> = None;
-    loop {
-        let patience = if last.is_none() { GRACE } else { shared.pace().interval + GRACE };
-        let late = Late { gpu: !shared.wait_for_answer(patience), ..Late::default() };
-        if shared.pace().stopped {
-            return;
-        }
-        let start = Instant::now();
-        let since_last = last.map_or(Duration::ZERO, |last| start - last);
-        last = Some(start);
-        let gpu_processes =
-            shared.state().gpu.as_ref().map(|gpu| gpu.processes.clone()).unwrap_or_default();
-        ask(&mut *provider, &Context { since_last, gpu_processes }, shared);
-        let Pace { interval, stopped } = *shared.pace();
-        if stopped {
-            return;
-        }
-        let frame = shared.state().frame(now(), interval, late);
-        if !sink(frame) {
-            return shared.stop();
-        }
+fn wait_for(answer: Option<BorrowedFd<'_>>, told: Option<&PipeReader>, end: Instant) -> Woken {
+    let fd = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+    let told = told.map(|told| fd(told.as_fd()));
+    let mut waited: Vec<_> = told.into_iter().chain(answer.map(fd)).collect();
+    let left = end.saturating_duration_since(Instant::now());
+    // A wait that is interrupted or refused is over: whoever waits looks at the time.
+    poll(&mut waited, Timespec::try_from(left).ok().as_ref()).ok();
+    let has_news = |at: usize| waited.get(at).is_some_and(|one| !one.revents().is_empty());
+    match (answer.is_some() && has_news(waited.len() - 1), has_news(0)) {
+        (true, _) => Woken::Answered,
+        (false, true) => Woken::Told,
+        (false, false) => Woken::Over,
     }
 }
 

@@ -11,14 +11,13 @@ use warpscope_probes::{Frame, Notice, Origin, SCHEMA, Severity, Timestamp};
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Whether there is an answer that the host thread has not looked at yet.
-    pub(super) answered: bool,
     seq: u64,
-    pub(super) gpu: Option<GpuSection>,
+    pub(super) gpu: GpuSection,
     /// When the GPUs last answered.
     pub(super) gpu_at: Timestamp,
-    pub(super) host: Option<HostSection>,
-    pub(super) broken: Vec<Notice>,
+    pub(super) host: HostSection,
+    /// That asking the host failed.
+    pub(super) broken: Option<Notice>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -30,8 +29,7 @@ pub(super) struct Late {
 impl State {
     /// Whether a GPU has not answered yet.
     pub(super) fn is_starting(&self) -> bool {
-        let gpus = self.gpu.iter().flat_map(|section| &section.gpus);
-        gpus.into_iter().any(|gpu| gpu.presence == Presence::Starting)
+        self.gpu.gpus.iter().any(|gpu| gpu.presence == Presence::Starting)
     }
 
     pub(super) fn frame(&mut self, at: Timestamp, interval: Duration, late: Late) -> Frame {
@@ -44,17 +42,10 @@ impl State {
             origin: Origin::Local,
             ..Frame::default()
         };
-        if let Some(gpu) = &self.gpu {
-            frame.driver = gpu.driver.clone();
-            frame.gpus = gpu.gpus.clone();
-            frame.notices = gpu.notices.clone();
-        }
-        if let Some(host) = &self.host {
-            frame.host = host.host.clone();
-            frame.processes = host.processes.clone();
-            frame.notices.extend(host.notices.iter().cloned());
-        }
-        frame.notices.extend(self.broken.iter().cloned());
+        (frame.driver, frame.gpus) = (self.gpu.driver.clone(), self.gpu.gpus.clone());
+        (frame.host, frame.processes) = (self.host.host.clone(), self.host.processes.clone());
+        let notices = self.gpu.notices.iter().chain(&self.host.notices).chain(&self.broken);
+        frame.notices = notices.cloned().collect();
         if late.gpu {
             mark_gpus_late(&mut frame, self.gpu_at);
         }
@@ -62,6 +53,16 @@ impl State {
             mark_host_late(&mut frame);
         }
         frame
+    }
+}
+
+/// That asking failed inside this program.
+pub(super) fn broken(name: &str) -> Notice {
+    Notice {
+        id: format!("provider.{name}"),
+        severity: Severity::Error,
+        what: format!("Reading {name} failed inside warpscope; its values may be old."),
+        remedy: "Please report this with the output of `warpscope doctor --redact`.".into(),
     }
 }
 

@@ -37,7 +37,7 @@ fn frames_keep_coming_while_the_driver_hangs_and_recover() {
     let (gpu, gpu_script) = channel();
     let (host, host_script) = channel();
     let source = LocalSource::new(
-        Box::new(Scripted("gpu", gpu_script)),
+        Box::new(Aside::new(Box::new(Scripted("gpu", gpu_script)))),
         Box::new(Scripted("host", host_script)),
         Duration::from_millis(1),
     );
@@ -81,19 +81,38 @@ fn a_provider_that_panics_is_named_and_asked_again() {
             std::panic::resume_unwind(Box::new("no message, no hook"))
         }
     }
-    let shared = Shared::new(Duration::ZERO);
-    ask(&mut Broken, &Context::default(), &shared);
-    ask(&mut Broken, &Context::default(), &shared);
-    let frame = shared.state().frame(Timestamp(0), Duration::ZERO, Late::default());
-    let ids: Vec<_> = frame.notices.iter().map(|notice| notice.id.as_str()).collect();
-    assert_eq!(ids, ["provider.nvml"]);
+    let (host, host_script) = channel();
+    let source = LocalSource::new(
+        Box::new(Aside::new(Box::new(Broken))),
+        Box::new(Scripted("host", host_script)),
+        Duration::from_millis(1),
+    );
+    let (sent, frames) = channel();
+    let _control = Box::new(source).start(Arc::new(move |frame| sent.send(frame).is_ok()));
+    for _ in 0..3 {
+        host.send(host_section(1.0)).expect("listens");
+        let frame = frames.recv().expect("a frame");
+        let ids = frame.notices.iter().map(|notice| notice.id.as_str());
+        assert_eq!(ids.filter(|id| *id == "provider.nvml").count(), 1, "{:?}", frame.notices);
+    }
 }
 
 #[test]
 fn a_shorter_interval_is_heard_while_waiting_for_a_longer_one() {
-    let shared = Arc::new(Shared::new(Duration::from_secs(3600)));
-    let mut control = LocalControl { shared: Arc::clone(&shared) };
-    let waiter = thread::spawn(move || shared.wait_from(Instant::now(), Duration::MAX));
-    control.set_interval(Duration::ZERO);
-    assert!(waiter.join().expect("ends"));
+    let (gpu, gpu_script) = channel();
+    let (host, host_script) = channel();
+    let source = LocalSource::new(
+        Box::new(Aside::new(Box::new(Scripted("gpu", gpu_script)))),
+        Box::new(Scripted("host", host_script)),
+        Duration::from_secs(3600),
+    );
+    let (sent, frames) = channel();
+    let mut control = Box::new(source).start(Arc::new(move |frame| sent.send(frame).is_ok()));
+    for watts in [70.0, 80.0] {
+        gpu.send(gpu_section(watts)).expect("listens");
+        host.send(host_section(1.0)).expect("listens");
+        let frame = frames.recv().expect("a frame");
+        assert_eq!(frame.gpus[0].vitals.power_w.value(), Some(&Watts(watts)));
+        control.set_interval(Duration::from_millis(1));
+    }
 }

@@ -2,12 +2,14 @@
 //! again every second costs more than asking the driver.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::{Identity, MigInstance, NvLink, Presence, Throttle, Vitals};
 use warpscope_probes::process::GpuProcess;
 use warpscope_probes::provider::GpuSection;
+use warpscope_probes::reading::{Difference, Readings};
 use warpscope_probes::xid::XidCount;
 use warpscope_probes::{Gpu, Notice};
 
@@ -15,11 +17,12 @@ use warpscope_probes::{Gpu, Notice};
 type Changed<'a, T> = Option<Cow<'a, T>>;
 
 /// The parts of an answer that changed.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Changes<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     driver: Changed<'a, Driver>,
-    gpus: Vec<GpuChanges<'a>>,
+    /// `None`: as before.
+    gpus: Vec<Option<GpuChanges<'a>>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processes: Changed<'a, [GpuProcess]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +30,7 @@ pub(super) struct Changes<'a> {
 }
 
 /// The parts of a GPU that changed; all of them where another GPU had its place.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct GpuChanges<'a> {
     index: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,9 +38,9 @@ struct GpuChanges<'a> {
     #[serde(default)]
     presence: Presence,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    identity: Changed<'a, Identity>,
+    identity: Option<Difference<'a, Identity>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    vitals: Changed<'a, Vitals>,
+    vitals: Option<Difference<'a, Vitals>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throttle: Changed<'a, Throttle>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +55,10 @@ fn changed<'a, T: PartialEq + ToOwned + ?Sized>(before: &T, now: &'a T) -> Chang
     (before != now).then_some(Cow::Borrowed(now))
 }
 
+fn differing<'a, R: Readings + PartialEq>(before: &'a R, now: &'a R) -> Option<Difference<'a, R>> {
+    (before != now).then_some(Difference::Between(before, now))
+}
+
 fn put<T: ToOwned + ?Sized>(part: Changed<'_, T>, into: &mut T::Owned) {
     if let Some(part) = part {
         *into = part.into_owned();
@@ -60,11 +67,11 @@ fn put<T: ToOwned + ?Sized>(part: Changed<'_, T>, into: &mut T::Owned) {
 
 impl<'a> Changes<'a> {
     /// What makes the one the other.
-    pub(super) fn between(before: &GpuSection, now: &'a GpuSection) -> Self {
-        let none = Gpu::default();
+    pub(super) fn between(before: &'a GpuSection, now: &'a GpuSection) -> Self {
+        static NONE: LazyLock<Gpu> = LazyLock::new(Gpu::default);
         let gpu = |(at, gpu): (usize, &'a Gpu)| {
-            let before = before.gpus.get(at).unwrap_or(&none);
-            GpuChanges::between(before, gpu)
+            let before = before.gpus.get(at);
+            (before != Some(gpu)).then(|| GpuChanges::between(before.unwrap_or(&NONE), gpu))
         };
         Self {
             driver: changed(&before.driver, &now.driver),
@@ -80,20 +87,22 @@ impl<'a> Changes<'a> {
         put(self.processes, &mut to.processes);
         put(self.notices, &mut to.notices);
         to.gpus.resize_with(self.gpus.len(), Gpu::default);
-        self.gpus.into_iter().zip(&mut to.gpus).for_each(|(changes, gpu)| changes.apply(gpu));
+        for (changes, gpu) in self.gpus.into_iter().zip(&mut to.gpus) {
+            changes.into_iter().for_each(|changes| changes.apply(gpu));
+        }
     }
 }
 
 impl<'a> GpuChanges<'a> {
-    fn between(before: &Gpu, now: &'a Gpu) -> Self {
+    fn between(before: &'a Gpu, now: &'a Gpu) -> Self {
         // Every part by its name, so that a new one is not forgotten.
         let Gpu { index, key, presence, identity, vitals, throttle, nvlinks, mig, xids } = now;
         Self {
             index: *index,
             key: changed(&before.key[..], key),
             presence: *presence,
-            identity: changed(&before.identity, identity),
-            vitals: changed(&before.vitals, vitals),
+            identity: differing(&before.identity, identity),
+            vitals: differing(&before.vitals, vitals),
             throttle: changed(&before.throttle, throttle),
             nvlinks: changed(&before.nvlinks[..], nvlinks),
             mig: changed(&before.mig[..], mig),
@@ -104,8 +113,8 @@ impl<'a> GpuChanges<'a> {
     fn apply(self, to: &mut Gpu) {
         (to.index, to.presence) = (self.index, self.presence);
         put(self.key, &mut to.key);
-        put(self.identity, &mut to.identity);
-        put(self.vitals, &mut to.vitals);
+        self.identity.into_iter().for_each(|changes| changes.apply(&mut to.identity));
+        self.vitals.into_iter().for_each(|changes| changes.apply(&mut to.vitals));
         put(self.throttle, &mut to.throttle);
         put(self.nvlinks, &mut to.nvlinks);
         put(self.mig, &mut to.mig);
@@ -168,7 +177,7 @@ mod tests {
     #[test]
     fn what_stays_is_not_sent() {
         let (before, now) = (section(vec![gpu("a", 60.0)]), section(vec![gpu("a", 61.0)]));
-        assert!(sent(&before, &before).1 < 80);
-        assert!(sent(&before, &now).1 < sent(&GpuSection::default(), &now).1);
+        assert_eq!(sent(&before, &before).1, "{\"gpus\":[null]}".len());
+        assert!(sent(&before, &now).1 < 80);
     }
 }

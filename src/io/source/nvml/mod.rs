@@ -7,6 +7,7 @@
 mod changes;
 
 use std::io::{self, BufReader, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -14,12 +15,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use warpscope_probes::catalogue::enrich;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::process::Usage;
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::{Notice, Severity};
 
 use self::changes::Changes;
+use super::local::{Gpus, Ready, Update};
 use crate::io::memory::Startup;
 use crate::worker::children::Companion;
 use crate::worker::process::ARGUMENT;
@@ -37,12 +40,16 @@ const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
 const STEADY: Duration = Duration::from_secs(60);
 /// How long a child that closed its output is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// The notice that says why there is no answer.
+const CRASHED: &str = "driver.crashed";
 /// Exit code of a panic.
 const PANIC: i32 = 101;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     since_last_s: f64,
+    #[serde(default)]
+    brief: bool,
 }
 
 /// The command that starts the child: this very program, also when its file was replaced meanwhile. In a process group of its own,
@@ -65,7 +72,7 @@ pub fn serve_nvml(
     for request in Lines::new(BufReader::new(input), REQUEST_MAX) {
         let request: Request = request.map_err(io::Error::other)?;
         let since_last = Duration::try_from_secs_f64(request.since_last_s).unwrap_or_default();
-        let context = Context { since_last, ..Context::default() };
+        let context = Context { since_last, brief: request.brief, ..Context::default() };
         let Section::Gpu(section) = provider.poll(&context) else {
             return Err(io::Error::other(format!("{} knows no GPUs", provider.name())));
         };
@@ -80,8 +87,6 @@ pub fn serve_nvml(
 pub struct NvmlProcess {
     command: Box<dyn Fn() -> Command + Send>,
     up: Option<Up>,
-    /// The last answer of the last child that ended.
-    last: GpuSection,
     /// What became of the last child.
     trouble: String,
     /// Time until the next child.
@@ -97,72 +102,91 @@ impl NvmlProcess {
         Ok(Self {
             command: Box::new(command),
             up: Some(up),
-            last: GpuSection::default(),
             trouble: String::new(),
             wait: Duration::ZERO,
             rest: REST.0,
         })
     }
 
-    fn ask(&mut self, since_last: Duration) -> Result<GpuSection, String> {
-        let up = match &mut self.up {
-            Some(up) => up,
-            None => self.up.insert(Up::start(&mut (self.command)()).map_err(not_started)?),
-        };
-        let section = up.ask(since_last)?.clone();
+    /// The next answer, or what went wrong.
+    fn answer(&mut self) -> Result<Update, String> {
+        let Some(up) = &mut self.up else { return Err(self.trouble.clone()) };
+        let changes = up.answer()?;
         if up.served >= STEADY {
             self.rest = REST.0;
         }
-        Ok(section)
+        let is_first = !std::mem::replace(&mut up.has_answered, true);
+        Ok(Box::new(move |last| {
+            if is_first {
+                *last = GpuSection::default();
+            }
+            changes.apply(last);
+            // Not at first sight: the catalogue takes milliseconds to read.
+            if !is_first {
+                last.gpus.iter_mut().for_each(enrich);
+            }
+        }))
     }
 
-    /// The last values, late, and why.
-    fn without_answer(&self) -> GpuSection {
-        let mut section = self.last.clone();
-        section.gpus.iter_mut().for_each(warpscope_probes::Gpu::make_late);
-        for process in &mut section.processes {
-            for field in Usage::FIELDS {
-                (field.make_late)(&mut process.usage);
+    /// Makes the last values late, and says why.
+    fn without_answer(&self) -> Update {
+        let (trouble, seconds) = (self.trouble.clone(), self.wait.as_secs_f64().ceil());
+        Box::new(move |last| {
+            last.gpus.iter_mut().for_each(warpscope_probes::Gpu::make_late);
+            for process in &mut last.processes {
+                for field in Usage::FIELDS {
+                    (field.make_late)(&mut process.usage);
+                }
             }
-        }
-        if section.driver.status == DriverState::Starting {
-            section.driver.status = DriverState::Failed { error: self.trouble.clone() };
-        }
-        let seconds = self.wait.as_secs_f64().ceil();
-        section.notices.push(Notice {
-            id: "driver.crashed".to_owned(),
-            severity: Severity::Error,
-            what: format!("{}; restarting it in {seconds} s.", self.trouble),
-            remedy: "Values shown dim are the last known. See what the kernel says: sudo dmesg | grep -iE 'nvrm|xid|nvidia-ml'; \
-                     if the driver was just replaced, this passes by itself or with a reboot."
-                .to_owned(),
-        });
-        section
+            if matches!(last.driver.status, DriverState::Starting | DriverState::Failed { .. }) {
+                last.driver.status = DriverState::Failed { error: trouble.clone() };
+            }
+            last.notices.retain(|notice| notice.id != CRASHED);
+            last.notices.push(Notice {
+                id: CRASHED.to_owned(),
+                severity: Severity::Error,
+                what: format!("{trouble}; restarting it in {seconds} s."),
+                remedy: "Values shown dim are the last known. See what the kernel says: sudo dmesg | grep -iE 'nvrm|xid|nvidia-ml'; \
+                         if the driver was just replaced, this passes by itself or with a reboot."
+                    .to_owned(),
+            });
+        })
+    }
+
+    fn start_again(&mut self, trouble: String) {
+        self.up = None;
+        self.trouble = trouble;
+        self.wait = self.rest;
+        self.rest = (self.rest * 2).min(REST.1);
     }
 }
 
-impl Provider for NvmlProcess {
-    fn name(&self) -> &'static str {
-        "nvml"
-    }
-
-    fn poll(&mut self, context: &Context) -> Section {
+impl Gpus for NvmlProcess {
+    fn ask(&mut self, context: &Context) {
         self.wait = self.wait.saturating_sub(context.since_last);
-        if self.up.is_none() && !self.wait.is_zero() {
-            return Section::Gpu(Box::new(self.without_answer()));
-        }
-        match self.ask(context.since_last) {
-            Ok(section) => Section::Gpu(Box::new(section)),
-            Err(trouble) => {
-                if let Some(up) = self.up.take().filter(|up| up.has_answered) {
-                    self.last = up.answer;
-                }
-                self.trouble = trouble;
-                self.wait = self.rest;
-                self.rest = (self.rest * 2).min(REST.1);
-                Section::Gpu(Box::new(self.without_answer()))
+        if self.up.is_none() && self.wait.is_zero() {
+            match Up::start(&mut (self.command)()) {
+                Ok(up) => self.up = Some(up),
+                Err(why) => self.start_again(not_started(why)),
             }
         }
+        if let Some(up) = &mut self.up {
+            up.ask(context);
+        }
+    }
+
+    fn ready(&self) -> Ready<'_> {
+        self.up.as_ref().map_or(Ready::Now, |up| Ready::Readable(up.readable.as_fd()))
+    }
+
+    fn take(&mut self) -> Update {
+        if self.up.is_none() {
+            return self.without_answer();
+        }
+        self.answer().unwrap_or_else(|trouble| {
+            self.start_again(trouble);
+            self.without_answer()
+        })
     }
 }
 
@@ -172,8 +196,8 @@ struct Up {
     _companion: Companion,
     requests: ChildStdin,
     answers: Lines<BufReader<ChildStdout>, Changes<'static>>,
-    /// The last one, whole.
-    answer: GpuSection,
+    /// The other end of what they come from.
+    readable: OwnedFd,
     has_answered: bool,
     /// Whether it owes an answer.
     asked: bool,
@@ -187,42 +211,37 @@ impl Up {
             return Err(io::Error::other("the child has no pipes"));
         };
         let companion = Companion::new(child.id());
-        let answers = Lines::new(BufReader::with_capacity(64 << 10, answers), ANSWER_MAX);
-        let (asked, served) = (false, Duration::ZERO);
-        let (answer, has_answered) = (GpuSection::default(), false);
+        let readable = answers.as_fd().try_clone_to_owned()?;
+        let answers = Lines::new(BufReader::new(answers), ANSWER_MAX);
         let mut up = Self {
             child,
             _companion: companion,
             requests,
             answers,
-            answer,
-            has_answered,
-            asked,
-            served,
+            readable,
+            has_answered: false,
+            asked: false,
+            served: Duration::ZERO,
         };
-        // One that has ended already says so when its answer is read.
-        up.request(Duration::ZERO).ok();
+        up.ask(&Context::default());
         Ok(up)
     }
 
-    fn request(&mut self, since_last: Duration) -> io::Result<()> {
-        self.asked = true;
-        write(&mut self.requests, &Request { since_last_s: since_last.as_secs_f64() })
+    /// Asks, unless an answer is owed already.
+    fn ask(&mut self, context: &Context) {
+        self.served += context.since_last;
+        if !std::mem::replace(&mut self.asked, true) {
+            let request =
+                Request { since_last_s: context.since_last.as_secs_f64(), brief: context.brief };
+            // A child that has ended says so when its answer is read.
+            write(&mut self.requests, &request).ok();
+        }
     }
 
-    fn ask(&mut self, since_last: Duration) -> Result<&GpuSection, String> {
-        self.served += since_last;
-        if !self.asked {
-            // As above.
-            self.request(since_last).ok();
-        }
+    fn answer(&mut self) -> Result<Changes<'static>, String> {
         self.asked = false;
         match self.answers.next() {
-            Some(Ok(changes)) => {
-                changes.apply(&mut self.answer);
-                self.has_answered = true;
-                Ok(&self.answer)
-            }
+            Some(Ok(changes)) => Ok(changes),
             Some(Err(why)) => Err(self.garbled(&why.reason)),
             None => Err(self.ended()),
         }

@@ -21,10 +21,18 @@ fn script(text: &str) -> NvmlProcess {
     NvmlProcess::start(command).expect("starts")
 }
 
-fn poll(process: &mut NvmlProcess) -> GpuSection {
-    match process.poll(&second()) {
-        Section::Gpu(section) => *section,
-        Section::Host(_) => panic!("knows GPUs"),
+/// A process and what it last said.
+struct Asked(NvmlProcess, GpuSection);
+
+impl Asked {
+    fn script(text: &str) -> Self {
+        Self(script(text), GpuSection::default())
+    }
+
+    fn poll(&mut self) -> GpuSection {
+        self.0.ask(&second());
+        self.0.take()(&mut self.1);
+        self.1.clone()
     }
 }
 
@@ -47,7 +55,7 @@ fn each_ending_has_its_sentence_and_an_answer_of_its_own() {
         ("printf '{\"driver\":'", "ended its process with code 0"),
     ];
     for (text, wanted) in rows {
-        let section = poll(&mut script(text));
+        let section = Asked::script(text).poll();
         assert!(what(&section).contains(wanted), "{text}: {section:?}");
         assert!(matches!(section.driver.status, DriverState::Failed { .. }), "{section:?}");
     }
@@ -64,11 +72,11 @@ fn rests_grow_and_the_last_values_stay_as_late_ones() {
     let file = folder.path().join("answer");
     std::fs::write(&file, format!("{line}\n")).expect("is written");
     // Answers once, and crashes at the next request.
-    let mut process =
-        script(&format!("read a; cat {} || kill -SEGV $$; read b; kill -SEGV $$", file.display()));
-    assert_eq!(poll(&mut process), answer);
+    let text = format!("read a; cat {} || kill -SEGV $$; read b; kill -SEGV $$", file.display());
+    let mut process = Asked::script(&text);
+    assert_eq!(process.poll(), answer);
     std::fs::remove_file(&file).expect("is there");
-    let late = poll(&mut process);
+    let late = process.poll();
     assert!(late.gpus[0].vitals.power_w.is_late());
     assert_eq!(late.gpus[0].vitals.power_w.last(), Some(&Watts(70.0)));
     assert_eq!(late.driver.status, DriverState::Ready);
@@ -76,34 +84,34 @@ fn rests_grow_and_the_last_values_stay_as_late_ones() {
     // Without its file the script crashes at each start: after 1, 2, 4 … seconds.
     let mut seen = Vec::new();
     for _ in 0..14 {
-        seen.push(what(&poll(&mut process)).rsplit("in ").next().unwrap_or("").to_owned());
+        seen.push(what(&process.poll()).rsplit("in ").next().unwrap_or("").to_owned());
     }
     let counted = [2, 1, 4, 3, 2, 1, 8, 7, 6, 5, 4, 3, 2, 1].map(|s| format!("{s} s."));
     assert_eq!(seen, counted);
     std::fs::write(&file, format!("{line}\n")).expect("is written");
-    assert_eq!(poll(&mut process), answer, "recovers, and nothing is late");
+    assert_eq!(process.poll(), answer, "recovers, and nothing is late");
 }
 
 #[test]
 fn a_request_is_one_poll_and_its_time_is_passed_on() {
-    struct Counting(Vec<Duration>);
+    struct Counting(Vec<(Duration, bool)>);
     impl Provider for Counting {
         fn name(&self) -> &'static str {
             "counting"
         }
         fn poll(&mut self, context: &Context) -> Section {
-            self.0.push(context.since_last);
+            self.0.push((context.since_last, context.brief));
             let gpu = Gpu { index: self.0.len() as u32, ..Gpu::default() };
             Section::Gpu(Box::new(GpuSection { gpus: vec![gpu], ..GpuSection::default() }))
         }
     }
     let mut provider = Counting(Vec::new());
     let mut output = Vec::new();
-    let input = "{\"since_last_s\":0.0}\n{\"since_last_s\":1.5}\n{\"since_last_s\":";
+    let input = "{\"since_last_s\":0.0}\n{\"since_last_s\":1.5,\"brief\":true}\n{\"since_last_s\":";
     serve_nvml(&mut provider, Cursor::new(input), &mut output).expect("ends with its input");
-    assert_eq!(provider.0, [Duration::ZERO, Duration::from_millis(1500)]);
+    assert_eq!(provider.0, [(Duration::ZERO, false), (Duration::from_millis(1500), true)]);
+    let mut answer = GpuSection::default();
     let answers = output.split_inclusive(|byte| *byte == b'\n').map(|line| {
-        let mut answer = GpuSection::default();
         serde_json::from_slice::<Changes<'_>>(line).expect("is one").apply(&mut answer);
         answer.gpus[0].index
     });
