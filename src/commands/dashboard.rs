@@ -21,6 +21,7 @@ use crate::config::args::ColorChoice;
 use crate::config::{Environment, args, data_folder, state_folder};
 use crate::features::bench::devices::Devices;
 use crate::features::display::{Display, span};
+use crate::io::memory::share_heap;
 use crate::io::recordings::Follower;
 use crate::io::recordings::folder::base;
 use crate::io::sink::history::FOLDER;
@@ -53,6 +54,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// Opens the dashboard and stays until the user leaves.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     demand_cursor(&options.env)?;
+    share_heap();
     // First: what asks the driver works while everything else is made ready.
     let source = open_source(options, AtEnd::Wait)?;
     // A mistake in the user's own rules is said before the screen is taken; ours are read behind it.

@@ -15,6 +15,7 @@ use crate::commands::cli::{CliError, Exit};
 use crate::commands::elevated;
 use crate::commands::record::{LAUNCH, RELAY, launch, relay};
 use crate::config::Environment;
+use crate::io::memory::share_heap;
 use crate::io::source::nvml::{NVML_ARGUMENT, serve_nvml};
 use crate::tuner::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::worker::cpu::{CpuDevice, CpuOptions};
@@ -85,6 +86,7 @@ fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
 
 /// Asks NVML for a parent that does not load it.
 fn nvml(library: Option<PathBuf>) -> Result<Exit, CliError> {
+    share_heap();
     children::die_with_input();
     // What the library prints must not come between two answers.
     let answers = File::from(io::stdout().as_fd().try_clone_to_owned()?);

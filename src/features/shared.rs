@@ -49,6 +49,8 @@ pub struct Shared {
     pub replay: Option<Position>,
     /// Verdicts in short, by the place of the GPU in the frame.
     pub judged: Vec<Arc<Judged>>,
+    /// Whether the rules are still being read, so that there are no verdicts yet.
+    pub awaits_rules: bool,
     /// What is installed on this machine, once somebody has looked.
     pub survey: Option<Arc<EnvironmentScan>>,
     /// What the benchmark of the CPU has reached; none while nobody has asked for it.
@@ -68,6 +70,7 @@ impl Shared {
             display: Display::default(),
             replay: None,
             judged: Vec::new(),
+            awaits_rules: false,
             survey: None,
             cpu_decode: None,
             gpu_decode: BTreeMap::new(),

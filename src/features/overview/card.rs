@@ -33,7 +33,7 @@ pub(crate) fn height(card: &Card, width: u16) -> u16 {
     2 + gauges
         + u16::from(!in_frame(card))
         + strip
-        + u16::from(card.summary.total > 0 || card.decode.is_some())
+        + u16::from(card.summary.has_line() || card.decode.is_some())
 }
 
 /// Whether the facts stand in the frame: those of a what-if GPU are few and never change.
@@ -80,7 +80,7 @@ pub(crate) fn render(
         let line = cut_top(&mut rest, strip_height(&card.dtypes, area.width));
         DtypeStrip { look, items: &card.dtypes }.render(line, buffer);
     }
-    if card.summary.total > 0 || card.decode.is_some() {
+    if card.summary.has_line() || card.decode.is_some() {
         summary(look, (&card.summary, &card.decode), cut_top(&mut rest, 1), buffer);
     }
     rest.height >= GRAPH_LEAST
@@ -136,6 +136,8 @@ pub(super) fn summary(
         pen.put(decode, look.style(Role::Text)).skip(3);
     }
     if summary.total == 0 {
+        let told = if summary.is_awaited { "reading the rules" } else { "" };
+        pen.put(told, look.style(Role::Muted));
         return;
     }
     pen.put(&Short::of(format_args!("{} configs ", summary.total)), look.style(Role::Muted));

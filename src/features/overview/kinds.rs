@@ -88,7 +88,7 @@ impl Kind {
         if is_short {
             return 1;
         }
-        let verdicts = u16::from(self.summary.total > 0 || self.decode.is_some());
+        let verdicts = u16::from(self.summary.has_line() || self.decode.is_some());
         if width >= WIDE { 1 + verdicts } else { 1 + self.strip_height(width) + verdicts }
     }
 
@@ -117,7 +117,7 @@ impl Kind {
         } else {
             strip.render(cut_top(&mut rest, self.strip_height(area.width)), buffer);
         }
-        if self.summary.total > 0 || self.decode.is_some() {
+        if self.summary.has_line() || self.decode.is_some() {
             summary(look, (&self.summary, &self.decode), cut_top(&mut rest, 1), buffer);
         }
     }

@@ -72,8 +72,17 @@ pub(super) struct Summary {
     pub total: usize,
     /// How many of each outcome, the empty ones left out.
     pub counts: Vec<(Outcome, usize)>,
+    /// Whether the rules are still being read.
+    pub is_awaited: bool,
     /// The one to read first: what is bad, and why.
     pub worst: Option<(Outcome, String)>,
+}
+
+impl Summary {
+    /// Whether there is something to say, or will be in a moment.
+    pub(super) fn has_line(&self) -> bool {
+        self.total > 0 || self.is_awaited
+    }
 }
 
 /// Everything a card shows.
@@ -110,9 +119,12 @@ pub(super) struct Card {
 /// Every GPU of the frame, as cards.
 pub(crate) fn cards(shared: &Shared, glyphs: &Glyphs) -> Vec<Card> {
     let gpus = shared.frame.gpus.iter().enumerate();
-    let card = |(at, gpu): (usize, &Gpu)| Card {
-        decode: shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at)),
-        ..card(shared.judged.get(at), at, gpu, Writing { glyphs, units: shared.display.units })
+    let card = |(at, gpu): (usize, &Gpu)| {
+        let writing = Writing { glyphs, units: shared.display.units };
+        let mut card = card(shared.judged.get(at), at, gpu, writing);
+        card.decode = shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at));
+        card.summary.is_awaited = shared.awaits_rules;
+        card
     };
     gpus.map(card).collect()
 }
@@ -356,6 +368,7 @@ fn summary(judged: &Judged) -> Summary {
     Summary {
         total: judged.counts.iter().map(|row| row.1).sum(),
         counts: judged.counts.clone(),
+        is_awaited: false,
         worst: judged.worst.as_ref().map(worst),
     }
 }

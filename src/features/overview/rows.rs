@@ -36,7 +36,7 @@ pub(crate) fn render(
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let judged = cards.iter().any(|card| card.summary.total > 0);
+    let judged = cards.iter().any(|card| card.summary.has_line());
     let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
     let mut table = Table::new(look, columns, cards.len());
     table.selected = Some(selected);

@@ -84,6 +84,8 @@ pub enum Ended {
 /// Runs the dashboard until the user leaves or a signal comes.
 pub fn run(launch: Launch) -> io::Result<Ended> {
     let (post, mail) = mailbox(64);
+    let mut app = launch.app;
+    app.shared.awaits_rules = launch.reads_rules;
     // Signals first: from here on none of them ends the program with the terminal in its hands.
     let io = IoThread::start(post.clone())?;
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
@@ -95,9 +97,9 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         Arc::new(move |news| fleets.tell(fleet::Msg::News(news))),
     );
     input::listen(post.clone())?;
-    let appearance = Appearance::new(&launch.look, &launch.app.shared.settings.theme);
+    let appearance = Appearance::new(&launch.look, &app.shared.settings.theme);
     let owner = Owner {
-        app: launch.app,
+        app,
         options: launch.look,
         appearance,
         hits: Hits::default(),
@@ -107,7 +109,6 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         prober: Prober::default(),
         recording: None,
         kept: launch.kept,
-        without_rules: launch.reads_rules,
         brief: false,
         post,
         last_frame: Instant::now(),
@@ -139,8 +140,6 @@ struct Owner {
     prober: Prober,
     recording: Option<Recording>,
     kept: Kept,
-    /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
-    without_rules: bool,
     /// Whether a summary is all that was asked for.
     brief: bool,
     post: MailboxSender,
@@ -232,16 +231,8 @@ impl Owner {
 
     fn take(&mut self, screen: &mut Screen, mail: &Mailbox, event: Event) -> io::Result<()> {
         match event {
-            Event::FrameReady if self.without_rules => Ok(()),
             Event::FrameReady => self.newest_frame(screen, mail),
-            Event::Msg(msg) => {
-                let rules = matches!(msg, Msg::Compat(compat::Msg::Rules(_)));
-                self.handle(screen, msg)?;
-                if !(rules && std::mem::take(&mut self.without_rules)) {
-                    return Ok(());
-                }
-                self.newest_frame(screen, mail)
-            }
+            Event::Msg(msg) => self.handle(screen, msg),
             Event::Input(crossterm::event::Event::Resize(..)) => self.fit(screen),
             Event::Input(event) => match input::message(event, &self.hits) {
                 Some(msg) => self.handle(screen, msg),

@@ -51,6 +51,7 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Bench(msg) => app.tabs.bench.update(msg),
         Msg::Compat(msg) => {
             if let compat::Msg::Rules(rules) = &msg {
+                app.shared.awaits_rules = false;
                 app.tabs.fleet.set_rules(Arc::clone(rules));
             }
             app.tabs.compat.update(msg)
