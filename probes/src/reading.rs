@@ -1,11 +1,13 @@
 //! One value, or why there is none; structs of them, and their JSON.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
-use serde::ser::Error as _;
+use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One measured value, or why there is none. There is no sentinel number.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub enum Reading<T> {
     /// The value, as of this frame.
     Value(T),
@@ -18,6 +20,33 @@ pub enum Reading<T> {
     Failed(Box<str>),
     /// No answer yet; the last known value if there was one.
     Late(Option<T>),
+}
+
+// Derived, these would be inlined into structs of sixty readings: 20 kB of code that is cold each time a second has passed.
+impl<T: Clone> Clone for Reading<T> {
+    #[inline(never)]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Value(value) => Self::Value(value.clone()),
+            Self::Unsupported => Self::Unsupported,
+            Self::Denied => Self::Denied,
+            Self::Failed(why) => Self::Failed(why.clone()),
+            Self::Late(value) => Self::Late(value.clone()),
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Reading<T> {
+    #[inline(never)]
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Value(one), Self::Value(other)) => one == other,
+            (Self::Failed(one), Self::Failed(other)) => one == other,
+            (Self::Late(one), Self::Late(other)) => one == other,
+            (Self::Unsupported, Self::Unsupported) | (Self::Denied, Self::Denied) => true,
+            _ => false,
+        }
+    }
 }
 
 impl<T> Reading<T> {
@@ -152,14 +181,14 @@ pub enum Difference<'a, R: Readings> {
     /// At the end that knows both.
     Between(&'a R, &'a R),
     /// At the other.
-    Written(R::Written),
+    Written(Box<R::Written>),
 }
 
 impl<R: Readings> Difference<'_, R> {
     /// Brings what was known at the other end up to date.
     pub fn apply(self, to: &mut R) {
         if let Self::Written(written) = self {
-            to.take(written);
+            to.take(*written);
         }
     }
 }
@@ -175,7 +204,49 @@ impl<R: Readings> Serialize for Difference<'_, R> {
 
 impl<'de, R: Readings> Deserialize<'de> for Difference<'_, R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        R::Written::deserialize(deserializer).map(Self::Written)
+        R::Written::deserialize(deserializer).map(|written| Self::Written(Box::new(written)))
+    }
+}
+
+/// The JSON of a struct of readings while it is written.
+#[doc(hidden)]
+pub struct Writing<M> {
+    map: M,
+    absent: BTreeMap<&'static str, Absence>,
+}
+
+impl<M: SerializeMap> Writing<M> {
+    /// Begins a map.
+    pub fn begin<S: Serializer<SerializeMap = M, Error = M::Error>>(
+        to: S,
+    ) -> Result<Self, M::Error> {
+        Ok(Self { map: to.serialize_map(None)?, absent: BTreeMap::new() })
+    }
+
+    /// Writes a field, unless it is as before.
+    #[inline(never)]
+    pub fn field<T: Serialize + PartialEq>(
+        &mut self,
+        key: &'static str,
+        before: Option<&Reading<T>>,
+        now: &Reading<T>,
+    ) -> Result<(), M::Error> {
+        if before == Some(now) {
+            return Ok(());
+        }
+        match now.absence() {
+            None | Some(Absence::Unsupported) => {}
+            Some(why) => drop(self.absent.insert(key, why)),
+        }
+        self.map.serialize_entry(key, &now.last())
+    }
+
+    /// Writes why values are absent.
+    pub fn end(mut self) -> Result<M::Ok, M::Error> {
+        if !self.absent.is_empty() {
+            self.map.serialize_entry("absent", &self.absent)?;
+        }
+        self.map.end()
     }
 }
 
@@ -216,20 +287,9 @@ macro_rules! readings {
         impl $name {
             /// Writes the fields that differ from those of another, or all.
             fn write<S: serde::Serializer>(&self, before: Option<&Self>, to: S) -> Result<S::Ok, S::Error> {
-                use serde::ser::SerializeMap;
-                let mut absent = std::collections::BTreeMap::new();
-                let mut map = to.serialize_map(None)?;
-                $(if before.is_none_or(|before| before.$field != self.$field) {
-                    map.serialize_entry(stringify!($field), &self.$field.last())?;
-                    match self.$field.absence() {
-                        None | Some($crate::Absence::Unsupported) => {}
-                        Some(why) => { absent.insert(stringify!($field), why); }
-                    }
-                })*
-                if !absent.is_empty() {
-                    map.serialize_entry("absent", &absent)?;
-                }
-                map.end()
+                let mut writing = $crate::reading::Writing::begin(to)?;
+                $(writing.field(stringify!($field), before.map(|before| &before.$field), &self.$field)?;)*
+                writing.end()
             }
         }
 

@@ -13,7 +13,9 @@ pub(crate) fn share_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it takes no pointers; a value it does not know changes nothing.
     unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1)
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        // Small pieces are cached for each thread; a second cache would be emptied with each large piece that is freed.
+        libc::mallopt(libc::M_MXFAST, 0);
     };
 }
 

@@ -1,5 +1,6 @@
 //! What is worth interrupting somebody for: thresholds and events, each told once until it is over. Pure.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -39,13 +40,13 @@ pub struct Alerts {
     pub rules: AlertRules,
     /// The newest, oldest first.
     pub told: VecDeque<(Timestamp, String)>,
-    /// What holds now: the GPU and the kind of alert.
-    holding: BTreeSet<(String, &'static str)>,
+    /// What holds now: the kinds of alert of each GPU.
+    holding: BTreeMap<String, BTreeSet<&'static str>>,
     idle_since: BTreeMap<String, Timestamp>,
 }
 
 /// One thing about a GPU: its kind, whether it holds, and what to say. `None`: as before.
-type Finding = (&'static str, Option<bool>, String);
+type Finding = (&'static str, Option<bool>, Cow<'static, str>);
 
 impl Alerts {
     /// What a frame newly raises; `before` is the one before it.
@@ -58,13 +59,10 @@ impl Alerts {
         for gpu in now.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf) {
             let earlier = before.gpus.iter().find(|other| other.key == gpu.key);
             for (kind, holds, text) in self.findings(earlier, gpu, now.at) {
-                let id = (gpu.key.clone(), kind);
-                match holds {
-                    Some(true) if self.holding.insert(id) => {
-                        raised.push(format!("{host}GPU {}: {text}", gpu.index));
-                    }
-                    Some(false) => drop(self.holding.remove(&(gpu.key.clone(), kind))),
-                    _ => {}
+                if holds == Some(true) && self.holds(gpu, kind) {
+                    raised.push(format!("{host}GPU {}: {text}", gpu.index));
+                } else if let (Some(false), Some(kinds)) = (holds, self.holding.get_mut(&gpu.key)) {
+                    kinds.remove(kind);
                 }
             }
         }
@@ -79,6 +77,14 @@ impl Alerts {
         raised
     }
 
+    /// Notes that something holds; tells whether that is new.
+    fn holds(&mut self, gpu: &Gpu, kind: &'static str) -> bool {
+        match self.holding.get_mut(&gpu.key) {
+            Some(kinds) => kinds.insert(kind),
+            None => self.holding.insert(gpu.key.clone(), [kind].into()).is_none(),
+        }
+    }
+
     fn watches(&self, event: &str) -> bool {
         self.rules.events.iter().any(|other| other == event)
     }
@@ -88,10 +94,10 @@ impl Alerts {
         let mut findings = Vec::new();
         if self.watches("hardware") {
             let lost = gpu.presence == Presence::Lost;
-            findings.push(("lost", Some(lost), "the driver lost it".to_owned()));
+            findings.push(("lost", Some(lost), "the driver lost it".into()));
             let errors = |gpu: &Gpu| gpu.vitals.ecc_uncorrected_volatile.value().copied();
             let more = earlier.and_then(errors).zip(errors(gpu)).map(|(was, is)| is > was);
-            findings.push(("ecc", more, "an uncorrected ECC error".to_owned()));
+            findings.push(("ecc", more, "an uncorrected ECC error".into()));
             findings.push(xid_error(earlier, gpu));
         }
         if self.watches("throttle") {
@@ -100,24 +106,20 @@ impl Alerts {
                 .active
                 .value()
                 .map(|reasons| reasons.iter().find(|reason| is_fault(**reason)));
-            let words = slowed.flatten().map_or("", |reason| reason.words());
-            findings.push((
-                "throttle",
-                slowed.map(|reason| reason.is_some()),
-                format!("slowed: {words}"),
-            ));
+            let words = slowed
+                .flatten()
+                .map_or(Cow::default(), |reason| format!("slowed: {}", reason.words()).into());
+            findings.push(("throttle", slowed.map(|reason| reason.is_some()), words));
         }
         if let (Some(limit), Some(now)) =
             (self.rules.temperature, vitals.temperature_c.value().and_then(Scalar::number))
         {
-            findings.push(("temperature", above(now, limit), format!("{now:.0} degrees Celsius")));
+            let text = format!("{now:.0} degrees Celsius");
+            findings.push(("temperature", above(now, limit), text.into()));
         }
         if let (Some(limit), Some(share)) = (self.rules.memory, memory_share(gpu)) {
-            findings.push((
-                "memory",
-                above(share, limit),
-                format!("{share:.0}% of its memory is in use"),
-            ));
+            let text = format!("{share:.0}% of its memory is in use");
+            findings.push(("memory", above(share, limit), text.into()));
         }
         findings.extend(self.idle(gpu, at));
         findings
@@ -129,13 +131,13 @@ impl Alerts {
         let held = gpu.vitals.memory_used_bytes.value()?.number()?;
         if load >= IDLE || held < HELD {
             self.idle_since.remove(&gpu.key);
-            return Some(("idle", Some(false), String::new()));
+            return Some(("idle", Some(false), Cow::default()));
         }
         let since = *self.idle_since.entry(gpu.key.clone()).or_insert(at);
         let passed = at.seconds_since(since);
         let text =
             format!("idle for {} while {} are held", format::duration(passed), format::bytes(held));
-        Some(("idle", Some(passed >= limit.as_secs_f64()), text))
+        Some(("idle", Some(passed >= limit.as_secs_f64()), text.into()))
     }
 }
 
@@ -149,7 +151,11 @@ fn xid_error(earlier: Option<&Gpu>, gpu: &Gpu) -> Finding {
         one.count > before(one.xid) && xid::blame(one.xid) == xid::Blame::Hardware
     };
     let newest = gpu.xids.iter().rev().find(is_new);
-    ("xid", Some(newest.is_some()), newest.map_or_else(String::new, |one| xid::words(one.xid)))
+    (
+        "xid",
+        Some(newest.is_some()),
+        newest.map_or_else(Cow::default, |one| xid::words(one.xid).into()),
+    )
 }
 
 /// Whether a reason for lower clocks is worth an alert: the power limit is reached in normal work.

@@ -5,8 +5,9 @@
 
 use crate::shell::chrome;
 use crate::widgets::{Surface, glyphs};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 pub use crate::shell::look::{Appearance, LookOptions, read_theme};
 pub use crate::widgets::{Hits, Link};
@@ -21,7 +22,7 @@ pub fn draw(app: &App, appearance: &Appearance, area: Rect, buffer: &mut Buffer)
     let area = area.intersection(buffer.area);
     let look = appearance.look();
     let mut hits = Hits::default();
-    buffer.set_style(area, look.theme.base());
+    clear(area, look.theme.base(), buffer);
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         chrome::too_small(look, area, buffer);
         return hits;
@@ -43,6 +44,18 @@ pub fn draw(app: &App, appearance: &Appearance, area: Rect, buffer: &mut Buffer)
         spell_out(area, buffer);
     }
     hits
+}
+
+/// Empties an area, whatever was there.
+fn clear(area: Rect, base: Style, buffer: &mut Buffer) {
+    let mut blank = Cell::EMPTY;
+    blank.set_style(base);
+    if area == buffer.area {
+        return buffer.content.fill(blank);
+    }
+    for position in area.positions() {
+        buffer[position] = blank.clone();
+    }
 }
 
 /// Replaces what names, rules and messages bring along besides ASCII, so that `--ascii` keeps its word.

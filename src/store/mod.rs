@@ -155,10 +155,19 @@ fn holder(process: &Process) -> Holder {
 /// Processes whose memory is kept over time: 5 kB each.
 const MOST_PROCESSES: usize = 128;
 
+/// The histories of one GPU.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    /// Utilisation, frame by frame.
+    utilisation: Series,
+    /// Every track over time, in the order of [`TRACKS`].
+    tracks: [Spans; TRACKS.len()],
+}
+
 /// Histories of every GPU that was ever seen, and of the host's CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
-    gpus: BTreeMap<String, Vec<(Series, Spans)>>,
+    gpus: BTreeMap<String, Kept>,
     cpu: Series,
     /// Memory held by processes that are there.
     processes: BTreeMap<Holder, Series>,
@@ -174,15 +183,17 @@ impl Store {
         self.push_processes(frame);
         for gpu in &frame.gpus {
             if !self.gpus.contains_key(&gpu.key) {
-                self.gpus.insert(gpu.key.clone(), vec![Default::default(); TRACKS.len()]);
+                self.gpus.insert(gpu.key.clone(), Kept::default());
             }
         }
-        for (key, tracks) in &mut self.gpus {
+        for (key, kept) in &mut self.gpus {
             let gpu = frame.gpus.iter().find(|gpu| gpu.key == *key);
-            for ((series, spans), spec) in tracks.iter_mut().zip(TRACKS) {
+            for (spans, spec) in kept.tracks.iter_mut().zip(TRACKS) {
                 let value = gpu.and_then(spec.read).map(|value| value as f32);
-                series.push(value);
                 spans.push(frame.at, value);
+                if spec.track == Track::Utilisation {
+                    kept.utilisation.push(value);
+                }
             }
         }
     }
@@ -202,7 +213,7 @@ impl Store {
     fn rewind(&mut self, at: Timestamp) {
         let later = self.times.iter().rev().take_while(|time| **time > at).count();
         if later > 0 {
-            let series = self.gpus.values_mut().flatten().map(|kept| &mut kept.0);
+            let series = self.gpus.values_mut().map(|kept| &mut kept.utilisation);
             let processes = self.processes.values_mut();
             series.chain([&mut self.cpu]).chain(processes).for_each(|series| series.forget(later));
             self.times.truncate(self.times.len() - later);
@@ -213,24 +224,24 @@ impl Store {
         self.times.push_back(at);
     }
 
-    /// The newest values of a track, oldest first; empty for a GPU that was never seen.
-    pub fn track(&self, gpu: &str, track: Track) -> &[Option<f32>] {
-        self.kept(gpu, track).map_or(&[], |kept| kept.0.values())
+    /// Utilisation in the newest frames, oldest first; empty for a GPU that was never seen.
+    pub fn utilisation(&self, gpu: &str) -> &[Option<f32>] {
+        self.gpus.get(gpu).map_or(&[], |kept| kept.utilisation.values())
     }
 
     /// A track over the span with this place in [`SPANS`], in so many steps up to now, oldest first.
     pub fn span(&self, gpu: &str, track: Track, span: usize, steps: usize) -> Vec<Option<f32>> {
-        self.kept(gpu, track).map(|kept| kept.1.steps(span, steps)).unwrap_or_default()
+        self.spans(gpu, track).map(|spans| spans.steps(span, steps)).unwrap_or_default()
     }
 
     /// Whether a track has a value within the span with this place in [`SPANS`].
     pub fn has_span(&self, gpu: &str, track: Track, span: usize) -> bool {
-        self.kept(gpu, track).is_some_and(|kept| kept.1.has_values(span))
+        self.spans(gpu, track).is_some_and(|spans| spans.has_values(span))
     }
 
-    fn kept(&self, gpu: &str, track: Track) -> Option<&(Series, Spans)> {
+    fn spans(&self, gpu: &str, track: Track) -> Option<&Spans> {
         let position = TRACKS.iter().position(|spec| spec.track == track)?;
-        self.gpus.get(gpu)?.get(position)
+        self.gpus.get(gpu)?.tracks.get(position)
     }
 
     /// Memory a process held, oldest first.
@@ -267,9 +278,9 @@ mod tests {
         let mut late = frame(&[("a", 40.0), ("b", 50.0)]);
         late.gpus[1].make_late();
         store.push(&late);
-        assert_eq!(store.track("a", Track::Utilisation), [Some(10.0), None, Some(40.0)]);
-        assert_eq!(store.track("b", Track::Utilisation), [Some(20.0), Some(30.0), None]);
-        assert_eq!(store.track("c", Track::Utilisation), []);
+        assert_eq!(store.utilisation("a"), [Some(10.0), None, Some(40.0)]);
+        assert_eq!(store.utilisation("b"), [Some(20.0), Some(30.0), None]);
+        assert_eq!(store.utilisation("c"), []);
     }
 
     #[test]
@@ -297,7 +308,7 @@ mod tests {
             frame.at = Timestamp(second * 1000);
             store.push(&frame);
         }
-        assert_eq!(store.track("a", Track::Utilisation), [Some(1.0), Some(2.0), Some(2.0)]);
+        assert_eq!(store.utilisation("a"), [Some(1.0), Some(2.0), Some(2.0)]);
     }
 
     #[test]

@@ -30,12 +30,35 @@ pub const MEANS: usize = 320;
 const LATE_MS: u64 = 3000;
 
 /// One value over every span.
+///
+/// What a frame changes lies together: of a ring only its end is written, when a piece of time is over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
-    rings: Vec<Ring>,
     last: Option<(Timestamp, Option<f32>)>,
     /// Milliseconds between the last two values.
     pace: u64,
+    /// The newest piece of each span.
+    open: [Open; SPANS.len()],
+    /// Means of the pieces before it, oldest first; NaN for a gap.
+    rings: [VecDeque<f32>; SPANS.len()],
+}
+
+/// The piece of time that is not over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    sum: f32,
+    count: u16,
+}
+
+impl Open {
+    fn mean(self) -> Option<f32> {
+        (self.count > 0).then(|| self.sum / f32::from(self.count))
+    }
+}
+
+/// Milliseconds of a piece of a span.
+fn width(span: &Span) -> u64 {
+    span.seconds * 1000 / MEANS as u64
 }
 
 impl Spans {
@@ -43,101 +66,60 @@ impl Spans {
     pub(super) fn push(&mut self, at: Timestamp, value: Option<f32>) {
         let value = value.filter(|value| value.is_finite());
         let before = self.last.filter(|last| last.0 <= at);
-        if self.rings.is_empty() {
-            self.rings = SPANS.iter().map(Ring::new).collect();
-        }
         if before.is_none() {
-            self.rings.iter_mut().for_each(|ring| ring.rewind(at));
+            self.rewind(at);
         }
         let passed = before.map_or(0, |(last, _)| at.0 - last.0);
         let held = before.and_then(|(_, held)| held);
         let held = held.filter(|_| passed <= LATE_MS.max(self.pace * 3));
-        for ring in &mut self.rings {
-            ring.push(at, value, held);
+        for (at_span, span) in SPANS.iter().enumerate() {
+            let pieces = before.map_or(0, |(last, _)| at.0 / width(span) - last.0 / width(span));
+            let open = &mut self.open[at_span];
+            if pieces > 0 {
+                let mean = std::mem::take(open).mean();
+                let missed = (pieces - 1).min(MEANS as u64);
+                let ring = &mut self.rings[at_span];
+                keep(ring, mean);
+                (0..missed).for_each(|_| keep(ring, held));
+            }
+            if let Some(value) = value {
+                open.sum += value;
+                open.count = open.count.saturating_add(1);
+            }
         }
         (self.last, self.pace) = (Some((at, value)), passed);
     }
 
+    /// Forgets what came after a time.
+    fn rewind(&mut self, at: Timestamp) {
+        let Some((last, _)) = self.last else { return };
+        for ((span, ring), open) in SPANS.iter().zip(&mut self.rings).zip(&mut self.open) {
+            let later = last.0 / width(span) - at.0 / width(span);
+            let Ok(later @ 1..) = usize::try_from(later) else { continue };
+            let left = ring.len().checked_sub(later);
+            let mean = left.and_then(|left| ring.get(left)).copied().filter(|mean| !mean.is_nan());
+            ring.truncate(left.unwrap_or_default());
+            *open = Open { sum: mean.unwrap_or_default(), count: u16::from(mean.is_some()) };
+        }
+    }
+
     /// Whether there is a value within the span with this place in [`SPANS`].
     pub(super) fn has_values(&self, span: usize) -> bool {
-        self.rings.get(span).is_some_and(Ring::has_values)
+        let is_known = |mean: &f32| !mean.is_nan();
+        self.open.get(span).is_some_and(|open| open.count > 0)
+            || self.rings.get(span).is_some_and(|ring| ring.iter().rev().any(is_known))
     }
 
     /// The span with this place in [`SPANS`] in so many equal steps, oldest first, up to the newest value.
     pub(super) fn steps(&self, span: usize, steps: usize) -> Vec<Option<f32>> {
-        self.rings.get(span).map(|ring| ring.steps(steps)).unwrap_or_default()
-    }
-}
-
-/// Means over equal pieces of time.
-#[derive(Clone, Debug)]
-struct Ring {
-    /// Milliseconds of a piece.
-    width: u64,
-    /// Number of the newest piece since the epoch.
-    newest: Option<u64>,
-    sum: f32,
-    count: u16,
-    /// Means of the pieces before the newest, oldest first; NaN for a gap.
-    means: VecDeque<f32>,
-}
-
-impl Ring {
-    fn new(span: &Span) -> Self {
-        let width = span.seconds * 1000 / MEANS as u64;
-        Self { width, newest: None, sum: 0.0, count: 0, means: VecDeque::new() }
-    }
-
-    fn push(&mut self, at: Timestamp, value: Option<f32>, held: Option<f32>) {
-        let piece = at.0 / self.width;
-        if let Some(newest) = self.newest.filter(|newest| *newest < piece) {
-            let mean = self.mean();
-            self.keep(mean);
-            let missed = (piece - newest - 1).min(MEANS as u64);
-            (0..missed).for_each(|_| self.keep(held));
-            (self.sum, self.count) = (0.0, 0);
-        }
-        self.newest = Some(piece);
-        if let Some(value) = value {
-            self.sum += value;
-            self.count = self.count.saturating_add(1);
-        }
-    }
-
-    /// Forgets what came after a time.
-    fn rewind(&mut self, at: Timestamp) {
-        let piece = at.0 / self.width;
-        let Some(newest) = self.newest.filter(|newest| *newest > piece) else { return };
-        let later = usize::try_from(newest - piece).unwrap_or(usize::MAX);
-        let mean =
-            self.means.len().checked_sub(later).and_then(|left| self.means.get(left)).copied();
-        self.means.truncate(self.means.len().saturating_sub(later));
-        self.newest = mean.map(|_| piece);
-        let known = mean.filter(|mean| !mean.is_nan());
-        (self.sum, self.count) = (known.unwrap_or(0.0), u16::from(known.is_some()));
-    }
-
-    fn keep(&mut self, mean: Option<f32>) {
-        if self.means.len() == MEANS - 1 {
-            self.means.pop_front();
-        }
-        self.means.push_back(mean.unwrap_or(f32::NAN));
-    }
-
-    fn mean(&self) -> Option<f32> {
-        (self.count > 0).then(|| self.sum / f32::from(self.count))
-    }
-
-    fn has_values(&self) -> bool {
-        self.count > 0 || self.means.iter().rev().any(|mean| !mean.is_nan())
-    }
-
-    fn steps(&self, steps: usize) -> Vec<Option<f32>> {
-        let missing = MEANS - 1 - self.means.len();
+        let (Some(ring), Some(open)) = (self.rings.get(span), self.open.get(span)) else {
+            return Vec::new();
+        };
+        let missing = MEANS - 1 - ring.len();
         let value = |at: usize| match at.checked_sub(missing) {
             None => None,
-            Some(at) if at == self.means.len() => self.mean(),
-            Some(at) => self.means.get(at).copied().filter(|mean| !mean.is_nan()),
+            Some(at) if at == ring.len() => open.mean(),
+            Some(at) => ring.get(at).copied().filter(|mean| !mean.is_nan()),
         };
         let step = |step: usize| {
             let first = step * MEANS / steps;
@@ -149,6 +131,13 @@ impl Ring {
         };
         (0..steps).map(step).collect()
     }
+}
+
+fn keep(ring: &mut VecDeque<f32>, mean: Option<f32>) {
+    if ring.len() == MEANS - 1 {
+        ring.pop_front();
+    }
+    ring.push_back(mean.unwrap_or(f32::NAN));
 }
 
 #[cfg(test)]
@@ -190,7 +179,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let long = spans((0..200_000).map(|second| (second, Some(1.0))));
-        assert!(long.rings.iter().all(|ring| ring.means.len() < MEANS));
+        assert!(long.rings.iter().all(|ring| ring.len() < MEANS));
     }
 
     #[test]

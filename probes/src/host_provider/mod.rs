@@ -58,7 +58,10 @@ impl Default for HostOptions {
     }
 }
 
-/// What does not change while the machine runs, asked at the first poll.
+/// Polls from one look at what no summary shows to the next, and at whether a limit of memory was set.
+const TURN: u64 = 10;
+
+/// What does not change while the machine runs, asked at the first poll, and the load as last asked.
 struct Fixed {
     machine: Machine,
     features: Vec<CpuFeature>,
@@ -73,6 +76,9 @@ pub struct HostProvider {
     fixed: Option<Fixed>,
     system: Option<System>,
     watched: Duration,
+    polls: u64,
+    /// Whether the control group was what limits memory when last asked.
+    is_limited: bool,
 }
 
 /// When a process started, as of now; `None` once it is gone. Together with the pid this says which process
@@ -86,7 +92,15 @@ impl HostProvider {
     /// A provider that has asked nothing yet.
     pub fn new(options: HostOptions) -> Self {
         let battery = Battery::new(&options.sys_root);
-        Self { options, battery, fixed: None, system: System::new().ok(), watched: Duration::ZERO }
+        Self {
+            options,
+            battery,
+            fixed: None,
+            system: System::new().ok(),
+            watched: Duration::ZERO,
+            polls: 0,
+            is_limited: false,
+        }
     }
 
     /// Use since the last poll; before sysinfo compares for the first time there is nothing to tell.
@@ -104,11 +118,13 @@ impl HostProvider {
         }
     }
 
-    fn put_memory(&mut self, machine: &mut Machine) {
+    fn put_memory(&mut self, machine: &mut Machine, is_turn: bool) {
         let Some(system) = &mut self.system else { return };
         system.refresh_memory();
         let group = self.fixed.as_ref().and_then(|fixed| fixed.group.as_ref());
-        let memory = Memory::of(system).within(group);
+        let all = Memory::of(system);
+        let memory = all.within(group.filter(|_| self.is_limited || is_turn));
+        self.is_limited = memory.total != all.total;
         let bytes = |bytes: Option<u64>| known(bytes.map(Bytes));
         machine.memory_total_bytes = bytes(memory.total);
         machine.memory_used_bytes = bytes(memory.used);
@@ -126,15 +142,19 @@ impl Provider for HostProvider {
         let fixed = self.fixed.get_or_insert_with(|| Fixed::ask(&self.options));
         let processes = fixed.processes.ask(&context.gpu_processes, context.since_last);
         let cpu_features = fixed.features.clone();
+        let is_turn = self.polls.is_multiple_of(TURN);
+        self.polls += 1;
+        if is_turn || !context.brief {
+            put_load(&mut fixed.machine);
+        }
         let mut machine = fixed.machine.clone();
-        put_load(&mut machine);
         machine.on_battery = self.battery.on_battery(context.since_last);
         let (cpu_pct, cpu_each_pct) = self.cpu_use(context.since_last);
         machine.cpu_pct = cpu_pct;
         // Names its CPUs from the first refresh on.
         let brand = self.system.as_ref().and_then(|system| Some(system.cpus().first()?.brand()));
         machine.cpu_name = known(brand.filter(|brand| !brand.is_empty()).map(printable));
-        self.put_memory(&mut machine);
+        self.put_memory(&mut machine, is_turn);
         let host = Host { machine, cpu_each_pct, cpu_features };
         let notices = notices(&processes);
         Section::Host(Box::new(HostSection { host, processes, notices }))

@@ -1,4 +1,4 @@
-use warpscope_probes::Frame;
+use warpscope_probes::{Frame, Gpu};
 
 use super::popup::Why;
 use super::{Compat, Line, Popup, panel};
@@ -14,7 +14,7 @@ impl Feature for Compat {
     fn frame(&mut self, shared: &Shared, before: &Frame) -> Vec<Effect> {
         if self.verdicts.all_rows().is_empty() {
             self.gpus_changed(shared);
-        } else {
+        } else if self.verdicts.has_model() || !is_alike(before, &shared.frame) {
             self.verdicts.renew(&shared.frame);
         }
         let mut effects = self.look_around(shared, shared.was_unplugged(before));
@@ -133,4 +133,16 @@ impl Feature for Compat {
     fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
         self.popup_event(event)
     }
+}
+
+/// Whether the GPUs of two frames get the same verdicts, as long as free memory does not count.
+fn is_alike(before: &Frame, now: &Frame) -> bool {
+    let facts =
+        |gpu: &Gpu| (gpu.index, gpu.presence, gpu.vitals.memory_total_bytes.last().copied());
+    let same = |(one, other): (&Gpu, &Gpu)| {
+        facts(one) == facts(other) && one.key == other.key && one.identity == other.identity
+    };
+    before.driver == now.driver
+        && before.gpus.len() == now.gpus.len()
+        && before.gpus.iter().zip(&now.gpus).all(same)
 }

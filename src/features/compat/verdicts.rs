@@ -62,6 +62,11 @@ impl Verdicts {
         self.answer();
     }
 
+    /// Whether a model is chosen, so that free memory counts.
+    pub fn has_model(&self) -> bool {
+        self.assumptions.model.is_some()
+    }
+
     /// Brings the verdicts in line with the GPUs of a frame.
     pub fn renew(&mut self, frame: &Frame) {
         let memory = self.assumptions.model.is_some();

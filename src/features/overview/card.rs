@@ -7,7 +7,6 @@ use warpscope_probes::gpu::Presence;
 use super::graphs;
 use super::model::{Card, Fact, Summary};
 use crate::features::Shared;
-use crate::store::Track;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
@@ -98,7 +97,7 @@ fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer:
     pen.put("gpu ", look.style(Role::Muted));
     let mut bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
     let line = cut_history(&mut bar);
-    let history = shared.store.track(&card.key, Track::Utilisation);
+    let history = shared.store.utilisation(&card.key);
     Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
     Spark::new(look, history, Paint::Role(Role::Graph)).max(100.0).render(line, buffer);
     let mut pen = look.pen(buffer, memory);

@@ -30,17 +30,18 @@ pub(super) struct Kind {
     pub(super) decode: Option<(Timestamp, String)>,
 }
 
-/// Takes what several cards have in common out of them. What-if GPUs are as they are: their card says nothing else.
-pub(super) fn shared(cards: &mut [Card], times: &str) -> Vec<Kind> {
-    let mut kinds = Vec::new();
+/// What several cards have in common, and which those are. What-if GPUs are as they are: their card says nothing else.
+pub(super) fn shared(cards: &[Card], times: &str) -> Vec<(Kind, Vec<usize>)> {
+    let mut kinds: Vec<(Kind, Vec<usize>)> = Vec::new();
     for first in 0..cards.len() {
+        let is_told = |at: &usize| kinds.iter().any(|(_, alike)| alike.contains(at));
         let alike: Vec<usize> =
-            (first..cards.len()).filter(|at| alike(cards, first, *at)).collect();
-        if alike.len() < 2 {
+            (first..cards.len()).filter(|at| alike(cards, first, *at) && !is_told(at)).collect();
+        if alike.len() < 2 || alike[0] != first {
             continue;
         }
         let card = &cards[first];
-        kinds.push(Kind {
+        let kind = Kind {
             head: format!("{}{times}{}", alike.len(), card.name),
             facts: alike
                 .iter()
@@ -51,16 +52,21 @@ pub(super) fn shared(cards: &mut [Card], times: &str) -> Vec<Kind> {
             dtypes: card.dtypes.clone(),
             summary: card.summary.clone(),
             decode: newest(alike.iter().map(|at| &cards[*at])),
-        });
-        for at in alike {
-            let card = &mut cards[at];
-            card.dtypes.clear();
-            card.summary = Summary::default();
-            card.decode = None;
-            card.is_of_kind = true;
-        }
+        };
+        kinds.push((kind, alike));
     }
     kinds
+}
+
+/// Takes what is told of a kind out of its cards.
+pub(super) fn tell_once(cards: &mut [Card], alike: &[usize]) {
+    for at in alike {
+        let card = &mut cards[*at];
+        card.dtypes.clear();
+        card.summary = Summary::default();
+        card.decode = None;
+        card.is_of_kind = true;
+    }
 }
 
 fn newest<'c>(cards: impl Iterator<Item = &'c Card>) -> Option<(Timestamp, String)> {
@@ -69,7 +75,7 @@ fn newest<'c>(cards: impl Iterator<Item = &'c Card>) -> Option<(Timestamp, Strin
 
 fn alike(cards: &[Card], one: usize, other: usize) -> bool {
     let (one, other) = (&cards[one], &cards[other]);
-    let plain = |card: &Card| !card.is_of_kind && card.presence == Presence::Present;
+    let plain = |card: &Card| card.presence == Presence::Present;
     let same =
         (&one.name, &one.dtypes, &one.summary) == (&other.name, &other.dtypes, &other.summary);
     plain(one) && plain(other) && same && agree(&one.facts, &other.facts)
@@ -143,10 +149,11 @@ mod tests {
     #[test]
     fn equal_boards_are_told_once_whatever_they_do() {
         let mut cards = vec![card("H100", "1%"), card("T4", "1%"), card("H100", "90%")];
-        let kinds = shared(&mut cards, "×");
-        let heads: Vec<_> = kinds.iter().map(|kind| kind.head.as_str()).collect();
+        let kinds = shared(&cards, "×");
+        let heads: Vec<_> = kinds.iter().map(|(kind, _)| kind.head.as_str()).collect();
         assert_eq!(heads, ["2×H100"]);
-        assert_eq!(kinds[0].dtypes, cards[1].dtypes);
+        tell_once(&mut cards, &kinds[0].1);
+        assert_eq!(kinds[0].0.dtypes, cards[1].dtypes);
         assert!(cards[0].dtypes.is_empty() && cards[2].dtypes.is_empty());
     }
 
@@ -157,8 +164,9 @@ mod tests {
             ..card("H100", "1%")
         };
         let mut cards = [measured(7, "decode 812 fp16"), measured(9, "decode 790 fp16")];
-        let kinds = shared(&mut cards, "×");
-        assert_eq!(kinds[0].decode, Some((Timestamp(9), "decode 790 fp16".to_owned())));
+        let kinds = shared(&cards, "×");
+        tell_once(&mut cards, &kinds[0].1);
+        assert_eq!(kinds[0].0.decode, Some((Timestamp(9), "decode 790 fp16".to_owned())));
         assert_eq!(cards[0].decode, None);
     }
 }

@@ -96,8 +96,6 @@ pub(super) struct Card {
     pub is_of_kind: bool,
     /// Index and name.
     pub head: String,
-    /// Index and as much of the name as tells it apart.
-    pub short: String,
     /// Architecture, compute capability, SMs, memory.
     pub facts: Vec<String>,
     /// Whether a device is behind it.
@@ -114,6 +112,14 @@ pub(super) struct Card {
     pub summary: Summary,
     /// What the benchmark reached, and when.
     pub decode: Option<(Timestamp, String)>,
+}
+
+impl Card {
+    /// Index and as much of the name as tells it apart.
+    pub(super) fn short(&self) -> String {
+        const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
+        NOISE.iter().fold(self.head.clone(), |name, noise| name.replace(noise, ""))
+    }
 }
 
 /// Every GPU of the frame, as cards.
@@ -143,7 +149,6 @@ fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, writing: Writing<'_>
         name: name.to_owned(),
         is_of_kind: false,
         head: format!("{at} {name}"),
-        short: short_name(at, gpu),
         facts: facts(gpu, writing.units),
         presence: gpu.presence,
         load: load(gpu),
@@ -166,14 +171,6 @@ fn decode(measured: &GpuDecode, now: Timestamp) -> (Timestamp, String) {
         false => format!(", {} ago", format::duration(age)),
     };
     (measured.at, format!("decode {} tok/s{when}", rates.join(", ")))
-}
-
-/// Index and as much of a GPU's name as tells it apart.
-pub(super) fn short_name(at: usize, gpu: &Gpu) -> String {
-    const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
-    let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-    let short = NOISE.iter().fold(name.to_owned(), |name, noise| name.replace(noise, ""));
-    format!("{at} {short}")
 }
 
 fn facts(gpu: &Gpu, units: Units) -> Vec<String> {

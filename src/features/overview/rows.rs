@@ -6,7 +6,6 @@ use warpscope_probes::gpu::Presence;
 use super::card::counts;
 use super::model::{About, Card};
 use crate::features::Shared;
-use crate::store::Track;
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::theme::{Ramp, Role};
@@ -65,7 +64,10 @@ fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
         fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))
     };
     let (text, role) = match column {
-        0 => (card.short.as_str(), head_role(card.presence)),
+        0 => {
+            pen.fit(&card.short(), look.style(head_role(card.presence)));
+            return;
+        }
         1 => (
             card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
             Role::Muted,
@@ -113,7 +115,7 @@ fn bar(
             .label(&card.load.text, 5)
             .render(area, buffer),
         3 => {
-            let values = shared.store.track(&card.key, Track::Utilisation);
+            let values = shared.store.utilisation(&card.key);
             Spark::new(look, values, Paint::Role(Role::Graph)).max(100.0).render(area, buffer);
         }
         _ => {

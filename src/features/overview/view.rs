@@ -60,18 +60,17 @@ pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
 fn in_common(
     look: Look<'_>,
     is_short: bool,
-    cards: &mut Vec<Card>,
+    cards: &mut [Card],
     area: &mut Rect,
     buffer: &mut Buffer,
 ) {
-    let mut told_once = cards.clone();
-    let kinds = kinds::shared(&mut told_once, look.glyphs.times);
-    let lines: u16 = kinds.iter().map(|kind| kind.height(area.width, is_short)).sum();
+    let kinds = kinds::shared(cards, look.glyphs.times);
+    let lines: u16 = kinds.iter().map(|(kind, _)| kind.height(area.width, is_short)).sum();
     if kinds.is_empty() || lines > area.height / 3 {
         return;
     }
-    *cards = told_once;
-    for kind in kinds {
+    for (kind, alike) in kinds {
+        kinds::tell_once(cards, &alike);
         kind.render(look, cut_top(area, kind.height(area.width, is_short)), buffer);
     }
 }

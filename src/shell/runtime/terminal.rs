@@ -11,6 +11,8 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use rustix::stdio::stdout;
+use rustix::termios::{Winsize, tcgetwinsize};
 
 use super::canvas::{Canvas, erases_in_color, knows_links};
 use super::{fatal, restore};
@@ -84,7 +86,6 @@ impl Screen {
 
     /// Draws the state; writes only what changed since the last time.
     pub(crate) fn draw(&mut self, app: &App, appearance: &Appearance) -> io::Result<Hits> {
-        self.buffer.reset();
         let hits = ui::draw(app, appearance, self.buffer.area, &mut self.buffer);
         let links = if self.links { hits.links() } else { &[] };
         let bytes = self.canvas.update(&self.buffer, links);
@@ -138,8 +139,13 @@ impl Screen {
 }
 
 fn area() -> io::Result<Rect> {
-    let (width, height) = size()?;
-    Ok(Rect::new(0, 0, width, height))
+    // What crossterm asks opens the terminal anew, once a frame.
+    match tcgetwinsize(stdout()) {
+        Ok(Winsize { ws_col: width @ 1.., ws_row: height @ 1.., .. }) => {
+            Ok(Rect::new(0, 0, width, height))
+        }
+        _ => size().map(|(width, height)| Rect::new(0, 0, width, height)),
+    }
 }
 
 impl Drop for Screen {

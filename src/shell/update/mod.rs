@@ -230,10 +230,14 @@ fn renew_what_if(app: &mut App) {
 
 /// Keeps every cursor on something that exists, and what features show of others up to date.
 fn settle(app: &mut App) {
-    let shared = &mut app.shared;
-    for_each(&mut app.tabs, |feature| {
-        feature.step(0, shared);
+    let (shared, in_view) = (&mut app.shared, app.tab);
+    app.tabs.each(|tab, feature| {
+        // Others read the cursor of the Overview. The rest is looked at when it comes into view.
+        if tab == in_view || tab == Tab::Overview {
+            feature.step(0, shared);
+        }
         feature.publish(shared);
+        Vec::new()
     });
 }
 

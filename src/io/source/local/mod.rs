@@ -211,7 +211,8 @@ impl Asker {
         let start = Instant::now();
         let since_last = self.last.replace(start).map_or(Duration::ZERO, |last| start - last);
         let gpu_processes = self.shared.state().gpu.processes.clone();
-        let context = Context { since_last, gpu_processes, ..Context::default() };
+        let brief = self.shared.pace().brief;
+        let context = Context { since_last, brief, gpu_processes };
         let answer = catch_unwind(AssertUnwindSafe(|| self.host.poll(&context)));
         let mut state = self.shared.state();
         match answer {

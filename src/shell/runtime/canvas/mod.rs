@@ -37,9 +37,11 @@ impl Shown {
     /// The right half of a wide character.
     const COVERED: Self = Self { glyph: Some('\0'), ..Self::UNKNOWN };
 
+    // Ten thousand times a frame.
+    #[inline(always)]
     fn of(cell: &Cell) -> Self {
         let glyph = match cell.symbol().as_bytes() {
-            // Most of a screen, and looked at ten thousand times a frame.
+            // Most of a screen.
             [ascii] => Some(char::from(*ascii)),
             _ => {
                 let mut symbol = cell.symbol().chars();
@@ -168,18 +170,20 @@ impl Canvas {
         let mut x = 0;
         while x < cells.len() {
             let wanted = Shown::of(&cells[x]);
-            let covered = self.shown[start + x + 1..start + cells.len()]
-                .iter()
-                .take_while(|shown| **shown == Shown::COVERED)
-                .count();
             x += if wanted.is(self.shown[start + x]) {
-                1 + covered
+                1 + self.covered(start + x + 1, start + cells.len())
             } else if wanted.is_blank() {
                 self.blanks(y, x, cells)
             } else {
                 self.character(y, x, cells, wanted)
             };
         }
+    }
+
+    /// How many cells from one on, up to another, are right halves of a wide character.
+    fn covered(&self, from: usize, to: usize) -> usize {
+        let halves = self.shown[from..to].iter().take_while(|shown| **shown == Shown::COVERED);
+        halves.count()
     }
 
     /// Shows one character; tells how many cells it takes.
