@@ -72,6 +72,11 @@ readings! {
         temperature_slowdown_c: Celsius = "slowdown at", "Core temperature at which hardware slows down.";
         temperature_shutdown_c: Celsius = "shutdown at", "Core temperature at which hardware shuts down.";
         temperature_max_c: Celsius = "max operating", "Maximum operating core temperature.";
+        tlimit_c: TLimit = "T.Limit", "Degrees left to the board's temperature limit; negative beyond it.";
+        tlimit_slowdown_c: TLimit = "slowdown T.Limit", "T.Limit below which hardware slows down: an offset to the limit, not a temperature.";
+        tlimit_shutdown_c: TLimit = "shutdown T.Limit", "T.Limit below which hardware shuts down.";
+        tlimit_max_c: TLimit = "max operating T.Limit", "Lowest T.Limit of normal operation.";
+        tlimit_memory_max_c: TLimit = "memory max T.Limit", "Lowest T.Limit of the memory's normal operation.";
         power_w: Watts = "power", "Board power draw.";
         power_limit_w: Watts = "power limit", "Enforced board power limit.";
         power_limit_default_w: Watts = "default power limit", "Default board power limit.";
@@ -279,6 +284,17 @@ pub struct Gpu {
     /// Xid errors the driver reported while the GPU was watched, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xids: Vec<XidCount>,
+}
+
+impl Vitals {
+    /// Core temperature at which hardware slows down, °C: as the driver tells it, or, where it tells T.Limit only, by how far the GPU is from it now.
+    pub fn slowdown_celsius(&self) -> Option<f32> {
+        let told = self.temperature_slowdown_c.last().map(|limit| limit.0);
+        told.or_else(|| {
+            let left = self.tlimit_c.last()?.0 - self.tlimit_slowdown_c.last()?.0;
+            Some(self.temperature_c.last()?.0 + left as f32)
+        })
+    }
 }
 
 impl Gpu {

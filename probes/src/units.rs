@@ -34,6 +34,8 @@ units! {
     Bytes(u64), "B", "{}";
     /// Degrees Celsius.
     Celsius(f32), "°C", "{:.0}";
+    /// Degrees to the temperature limit of a board (T.Limit): no temperature, and below zero beyond it.
+    TLimit(i32), "°C T.Limit", "{}";
     /// Watts.
     Watts(f64), "W", "{:.1}";
     /// Joules since the driver was loaded.

@@ -13,7 +13,9 @@ use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
-use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::gpu::{
+    Ran, blocker_in, each, first_frame_of, heading, patience, selected_devices,
+};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted_rules};
@@ -142,7 +144,7 @@ fn on_device(
     let session = Session {
         exe,
         target: WorkerTarget::Gpu(uuid.clone()),
-        limits: Limits::command(options.get(&args::PATIENCE)),
+        limits: Limits::command(patience(options)),
     };
     let mut round = ProbeRound::new(&uuid);
     result.interrupted = outcome::run(&session, jobs, |update| round.handle(update))?;

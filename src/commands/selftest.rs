@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 use warpscope_kernels::gpu::family::kernels;
@@ -18,8 +19,8 @@ use crate::commands::gpu::{
 use crate::commands::output;
 use crate::config::args;
 use crate::worker::{
-    Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Limits, Update,
-    WorkerEvent, WorkerTarget,
+    Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Limits, Patience,
+    Update, WorkerEvent, WorkerTarget,
 };
 
 /// The command.
@@ -205,7 +206,20 @@ impl DeviceResult {
     }
 }
 
+/// Longest silence of a driver that starts, and of a case: milliseconds on a GPU, and seconds where it is interpreted.
+const START: Duration = Duration::from_secs(60);
+const CASE: Duration = Duration::from_secs(15);
+
+fn patience(options: &Options, simulated: bool) -> Patience {
+    match options.get(&args::PATIENCE) {
+        Some(told) => Patience::Silence { start: told, job: told },
+        None if simulated => Patience::Silence { start: START, job: START },
+        None => Patience::Silence { start: START, job: CASE },
+    }
+}
+
 fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult, CliError> {
+    let simulated = here.device.simulated;
     let mut result = DeviceResult::new(here, &options.get(&args::KERNELS));
     result.paused = blocker(options, &result.here)?.map(|why| format!("{why}; --anyway runs"));
     if result.paused.is_some() {
@@ -214,7 +228,7 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = result.jobs(hold);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(options.get(&args::PATIENCE));
+    let limits = Limits { patience: patience(options, simulated), ..Limits::command(START) };
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     let mut doing = None;
     result.interrupted = outcome::run(&session, jobs, |update| {

@@ -100,7 +100,7 @@ pub const TRACKS: &[TrackSpec] = &[
         is_detail: false,
         label: "temperature °C",
         read: |gpu| gpu.vitals.temperature_c.value()?.number(),
-        ceiling: |gpu| gpu.vitals.temperature_slowdown_c.last()?.number(),
+        ceiling: |gpu| gpu.vitals.slowdown_celsius().map(f64::from),
     },
     TrackSpec {
         track: Track::Clock,

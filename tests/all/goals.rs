@@ -216,7 +216,8 @@ fn nvml_and_nvidia_smi_are_compared_field_by_field() {
         <ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode><compute_mode>Exclusive_Process</compute_mode>\
         <fb_memory_usage><total>143771 MiB</total></fb_memory_usage><performance_state>P0</performance_state><fan_speed>N/A</fan_speed>\
         <pci><pci_gpu_link_info><link_widths><current_link_width>8x</current_link_width></link_widths></pci_gpu_link_info></pci>\
-        <temperature><gpu_temp>36 C</gpu_temp><memory_temp>44 C</memory_temp><gpu_temp_tlimit>50 C</gpu_temp_tlimit></temperature>\
+        <temperature><gpu_temp>36 C</gpu_temp><memory_temp>44 C</memory_temp><gpu_temp_tlimit>50 C</gpu_temp_tlimit>\
+        <gpu_target_temperature>80 C</gpu_target_temperature></temperature>\
         <gpu_power_readings><average_power_draw>150.10 W</average_power_draw></gpu_power_readings>\
         <processes><process_info><pid>7</pid></process_info><process_info><pid>9</pid></process_info></processes></gpu></nvidia_smi_log>";
     std::fs::write(folder.path().join("smi.xml"), xml).expect("writes");
@@ -233,9 +234,12 @@ fn nvml_and_nvidia_smi_are_compared_field_by_field() {
     };
     assert_eq!(fields("disagree"), ["vitals.pcie_width", "processes"], "{told}");
     assert_eq!(fields("only_ours"), ["vitals.fan_pct"]);
-    assert_eq!(fields("only_theirs"), ["vitals.temperature_memory_c"]);
+    assert_eq!(fields("only_theirs"), ["vitals.temperature_memory_c", "vitals.tlimit_c"]);
     assert_eq!(gpu["agree"], 8, "{told}");
-    assert_eq!(gpu["not_compared"], serde_json::json!(["temperature/gpu_temp_tlimit: 50 C"]));
+    assert_eq!(
+        gpu["not_compared"],
+        serde_json::json!(["temperature/gpu_target_temperature: 80 C"])
+    );
     assert!(said.contains("vitals.pcie_width: [16, 16] here, 8x there"), "{said}");
 }
 

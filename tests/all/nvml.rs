@@ -151,6 +151,34 @@ fn boards_differ_in_what_they_offer() {
     assert_eq!(ampere.vitals.fan_rpm, Rpm(1130).into(), "the faster of two at 1080 and 1130");
 }
 
+/// From Ada and Hopper on limits are offsets, in a unit of their own; before, temperatures. Values as nvidia-smi showed them on Ada boards: slowdown
+/// at −2, shutdown at −5.
+#[test]
+fn a_temperature_limit_is_told_in_its_own_unit() {
+    for board in ["rtx4090", "h100", "h200", "b200"] {
+        let vitals = first(board).vitals;
+        let limits = [&vitals.tlimit_slowdown_c, &vitals.tlimit_shutdown_c, &vitals.tlimit_max_c];
+        assert_eq!(
+            limits.map(|limit| limit.value().copied()),
+            [-2, -5, 0].map(|l| Some(TLimit(l)))
+        );
+        for temperature in [&vitals.temperature_slowdown_c, &vitals.temperature_shutdown_c] {
+            assert_eq!(temperature, &Reading::Unsupported, "{board}: not asked");
+        }
+        let now = vitals.temperature_c.value().expect(board).0;
+        let left = vitals.tlimit_c.value().expect(board).0;
+        assert_eq!(now + left as f32, 87.0, "{board}: the limit itself does not move");
+        assert_eq!(vitals.slowdown_celsius(), Some(89.0), "{board}: two degrees beyond");
+    }
+    let before = first("a100").vitals;
+    assert_eq!(before.temperature_slowdown_c, Celsius(93.0).into());
+    assert_eq!(
+        (&before.tlimit_c, &before.tlimit_slowdown_c),
+        (&Reading::Unsupported, &Reading::Unsupported)
+    );
+    assert_eq!(before.slowdown_celsius(), Some(93.0));
+}
+
 #[test]
 fn a_v100_tells_links_and_retired_pages_when_its_turn_comes() {
     let mut bench = Bench::new("v100");
@@ -493,6 +521,28 @@ fn symbols_an_old_driver_lacks_are_unsupported_and_older_ones_used() {
     assert_eq!(vitals.fan_pct, Percent(36.0).into(), "one fan is assumed");
     assert_eq!(vitals.fan_rpm, Reading::Unsupported);
     assert_eq!(section.processes.len(), 3);
+}
+
+/// Deprecated in CUDA 13 (nvml.h 13.0), and announced to go.
+#[test]
+fn calls_a_newer_driver_has_dropped_cost_their_own_values_only() {
+    let gone = ["nvmlDeviceGetApplicationsClock", "nvmlDeviceGetTemperatureThreshold"];
+    let read = |board: &str, gone: &[&str]| {
+        let nvml = OwnNvml::without(board, gone);
+        let section = Bench::with(nvml, "/nonexistent".into()).poll();
+        assert_eq!(section.driver.status, DriverState::Ready);
+        (section.gpus[0].vitals.clone(), section.notices)
+    };
+    let ((with, _), (without, notices)) = (read("h200", &[]), read("h200", &gone));
+    assert_eq!(notices, []);
+    for field in Vitals::FIELDS {
+        let (with, without) = ((field.text)(&with), (field.text)(&without));
+        let dropped = field.key.ends_with("_app_mhz");
+        assert_eq!(without.is_ok(), with.is_ok() && !dropped, "{}: {without:?}", field.key);
+    }
+    let (old, _) = read("a100", &["nvmlDeviceGetFieldValues", "nvmlDeviceGetMarginTemperature"]);
+    assert_eq!((old.tlimit_c, old.tlimit_max_c), (Reading::Unsupported, Reading::Unsupported));
+    assert_eq!(old.temperature_slowdown_c, Celsius(93.0).into(), "the older call is asked");
 }
 
 #[test]

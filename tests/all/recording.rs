@@ -275,6 +275,31 @@ fn only_what_is_right_is_timed_and_every_figure_is_a_line() {
     assert!(table.contains("| gemv.f16 | mem.read | – | 0.85 | 0.93 | not measured |"), "{table}");
 }
 
+/// What a machine that may be had three times for minutes is asked, in the order in which it is asked.
+#[test]
+fn three_runs_leave_an_archive_each_and_go_on_from_one_another() {
+    let Some(recording) = Recording::new(&["skip/copy"]) else { return };
+    for (run, more) in [("A", ""), ("B", ""), ("C", "--screen-s 8")] {
+        let words = format!("--only mem.noise,mem.copy {more} {run}");
+        let said = text(&recording.run(&words).stderr);
+        assert!(recording.path(&format!("out-{run}.tar.gz")).exists(), "{run}: {said}");
+    }
+    let stages: Vec<String> =
+        recording.lines("stages").iter().map(|line| line["job"].to_string()).collect();
+    let order =
+        ["facts", "selftest", "probe", "numbers", "beside", "long", "why", "beside", "screen"];
+    assert_eq!(stages, order.map(|stage| format!("{stage:?}")));
+    let timed: Vec<String> = recording.ended("numbers").into_iter().map(|end| end.0).collect();
+    assert_eq!(timed, ["burst mem.noise"], "what A found wrong is not timed");
+    assert_eq!(recording.ended("screen"), pairs(&[("dashboard", "ok")]));
+    let cast = fs::read_to_string(recording.path("out/screen-1.cast")).expect("is kept");
+    let lines: Vec<Value> =
+        cast.lines().map(|line| serde_json::from_str(line).expect("is JSON")).collect();
+    assert_eq!((&lines[0]["version"], &lines[0]["width"]), (&2.into(), &120.into()));
+    let drawn: String = lines[1..].iter().filter_map(|line| line[2].as_str()).collect();
+    assert!(drawn.contains("Overview") && drawn.contains("Compat"), "{} pieces", lines.len());
+}
+
 #[test]
 fn nothing_is_kept_of_a_stand_in_and_nothing_starts_without_a_gpu() {
     let Some(recording) = Recording::new(&[]) else { return };

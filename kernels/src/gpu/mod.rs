@@ -10,6 +10,7 @@ pub mod forensics;
 pub mod headroom;
 mod kernel;
 mod machine;
+mod recomputed;
 mod shape;
 mod variant;
 
@@ -19,5 +20,6 @@ pub use machine::{
     Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Plan, Sampled,
     Slot, TensorElement, TensorMap,
 };
+pub use recomputed::{Recomputed, recomputed};
 pub use shape::Shape;
 pub use variant::{MOST_VARIANTS, TunedConfig, TunedConfigs, Variant};

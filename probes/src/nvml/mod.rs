@@ -23,6 +23,7 @@ mod raw;
 mod readers;
 mod session;
 mod slot;
+mod temperature;
 mod throttle;
 mod visit;
 mod watch;

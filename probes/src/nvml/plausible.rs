@@ -38,6 +38,11 @@ pub(super) fn celsius(degrees: u64) -> Result<Celsius, NvmlError> {
     at_most(degrees, 250).map(|degrees| Celsius(degrees as f32))
 }
 
+/// Degrees between two temperatures.
+pub(super) fn tlimit(degrees: i32) -> Result<TLimit, NvmlError> {
+    at_most(degrees.unsigned_abs(), 250).map(|_| TLimit(degrees))
+}
+
 /// Power: a rack draws 100 kW.
 pub(super) fn milliwatts(power: u32) -> Result<Watts, NvmlError> {
     at_most(power, 100_000_000).map(|power| Watts(f64::from(power) / 1e3))

@@ -12,7 +12,9 @@ use nvml_wrapper::error::{NvmlError, nvml_sym, nvml_try};
 use nvml_wrapper::event::EventSet;
 use nvml_wrapper::gpm::GpmSample;
 use nvml_wrapper::{Device, Nvml};
-use nvml_wrapper_sys::bindings::{nvmlEventSet_t, nvmlFieldValue_t, nvmlGpmSample_t, nvmlMemory_t};
+use nvml_wrapper_sys::bindings::{
+    nvmlEventSet_t, nvmlFieldValue_t, nvmlGpmSample_t, nvmlMarginTemperature_t, nvmlMemory_t,
+};
 
 use super::error::is_missing_symbol;
 use super::plausible;
@@ -47,6 +49,17 @@ pub(super) fn jpeg_utilization(device: &Device<'_>) -> Result<u32, NvmlError> {
 pub(super) fn ofa_utilization(device: &Device<'_>) -> Result<u32, NvmlError> {
     query!(device, nvmlDeviceGetOfaUtilization, percent: u32, _period_us: u32)
         .map(|both: (u32, u32)| both.0)
+}
+
+/// Degrees left to the board's temperature limit.
+pub(super) fn margin_temperature(device: &Device<'_>) -> Result<i32, NvmlError> {
+    let function = nvml_sym(device.nvml().lib().nvmlDeviceGetMarginTemperature.as_ref())?;
+    // `NVML_STRUCT_VERSION`: the size, and the number of the layout in the highest byte.
+    let version = size_of::<nvmlMarginTemperature_t>() as u32 | 1 << 24;
+    let mut margin = nvmlMarginTemperature_t { version, marginTemperature: 0 };
+    // SAFETY: as in `query!`; the structure is NVML's own, and says its version.
+    nvml_try(unsafe { function(device.handle(), &raw mut margin) })?;
+    Ok(margin.marginTemperature)
 }
 
 /// Remapped memory rows of a GPU with row remapping.
@@ -90,6 +103,8 @@ pub(super) fn memory_info_v1(device: &Device<'_>) -> Result<(u64, u64, u64), Nvm
 #[derive(Debug)]
 pub(super) struct FieldValue {
     pub(super) number: Result<u64, NvmlError>,
+    /// The same where it may be below zero.
+    pub(super) signed: Result<i32, NvmlError>,
     pub(super) at_us: i64,
 }
 
@@ -109,7 +124,11 @@ pub(super) fn field_values<const N: usize>(
     let count = i32::try_from(N).map_err(|_| NvmlError::InvalidArg)?;
     // SAFETY: as in `query!`; `values` has `count` elements.
     nvml_try(unsafe { function(device.handle(), count, values.as_mut_ptr()) })?;
-    Ok(values.map(|value| FieldValue { number: field_number(&value), at_us: value.timestamp }))
+    Ok(values.map(|value| FieldValue {
+        number: field_number(&value),
+        signed: field_signed(&value),
+        at_us: value.timestamp,
+    }))
 }
 
 fn field_number(field: &nvmlFieldValue_t) -> Result<u64, NvmlError> {
@@ -121,6 +140,20 @@ fn field_number(field: &nvmlFieldValue_t) -> Result<u64, NvmlError> {
             1 => Ok(u64::from(field.value.uiVal)),
             2 | 3 => Ok(field.value.ullVal),
             4 => u64::try_from(field.value.sllVal).map_err(|_| NvmlError::UnexpectedVariant(4)),
+            other => Err(NvmlError::UnexpectedVariant(other)),
+        }
+    }
+}
+
+/// A number that may be negative, whatever type the driver says it has.
+fn field_signed(field: &nvmlFieldValue_t) -> Result<i32, NvmlError> {
+    nvml_try(field.nvmlReturn)?;
+    // SAFETY: as above.
+    unsafe {
+        match field.valueType {
+            1 => Ok(field.value.uiVal.cast_signed()),
+            4 => i32::try_from(field.value.sllVal).map_err(|_| NvmlError::UnexpectedVariant(4)),
+            5 => Ok(field.value.siVal),
             other => Err(NvmlError::UnexpectedVariant(other)),
         }
     }

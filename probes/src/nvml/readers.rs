@@ -3,7 +3,6 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{
     Clock, EccCounter, MemoryError, PcieUtilCounter, RetirementCause, TemperatureSensor,
-    TemperatureThreshold,
 };
 use nvml_wrapper::error::NvmlError;
 use warpscope_kernels::Sm;
@@ -11,7 +10,8 @@ use warpscope_kernels::Sm;
 use super::probe::Probe;
 use super::slot::Slot;
 use super::{
-    blocks, error, events, gpm, links, lists, mig, plausible, processes, raw, throttle, words,
+    blocks, error, events, gpm, links, lists, mig, plausible, processes, raw, temperature,
+    throttle, words,
 };
 use crate::Reading;
 use crate::units::*;
@@ -120,9 +120,7 @@ const READERS: &[Reader] = table! {
     Once value identity.brand = |d| d.brand().map(|it| words::brand(it).to_owned());
     Once text identity.vbios = lists::vbios_version;
     Once text identity.board_part_number = lists::board_part_number;
-    Once value vitals.temperature_slowdown_c = |d| threshold(d, TemperatureThreshold::Slowdown);
-    Once value vitals.temperature_shutdown_c = |d| threshold(d, TemperatureThreshold::Shutdown);
-    Once value vitals.temperature_max_c = |d| threshold(d, TemperatureThreshold::GpuMax);
+    Once block [temperature::limits];
     Once value vitals.power_limit_default_w = |d| d.power_management_limit_default().and_then(plausible::milliwatts);
     Once value vitals.clock_graphics_max_mhz = |d| d.max_clock_info(Clock::Graphics).and_then(plausible::megahertz);
     Once value vitals.clock_sm_max_mhz = |d| d.max_clock_info(Clock::SM).and_then(plausible::megahertz);
@@ -146,6 +144,7 @@ const READERS: &[Reader] = table! {
     Detail value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).and_then(plausible::percent);
     Detail value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).and_then(plausible::percent);
     Poll block [blocks::memory];
+    Poll value vitals.tlimit_c = |d| raw::margin_temperature(d).and_then(plausible::tlimit);
     Poll value vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).and_then(celsius);
     Poll value vitals.power_w = |d| d.power_usage().and_then(plausible::milliwatts);
     Detail value vitals.energy_j = |d| d.total_energy_consumption().and_then(plausible::millijoules);
@@ -212,12 +211,8 @@ pub(super) fn read_all(probe: &Probe<'_>, slot: &mut Slot) {
     }
 }
 
-fn celsius(degrees: u32) -> Result<Celsius, NvmlError> {
+pub(super) fn celsius(degrees: u32) -> Result<Celsius, NvmlError> {
     plausible::celsius(u64::from(degrees))
-}
-
-fn threshold(device: &Device<'_>, which: TemperatureThreshold) -> Result<Celsius, NvmlError> {
-    device.temperature_threshold(which).and_then(celsius)
 }
 
 fn ecc(device: &Device<'_>, kind: MemoryError, counter: EccCounter) -> Result<u64, NvmlError> {

@@ -16,7 +16,9 @@ use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
 use crate::commands::gpu::tuned::Tuned;
-use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::gpu::{
+    Ran, blocker_in, each, first_frame_of, heading, patience, selected_devices,
+};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
@@ -193,7 +195,7 @@ fn on_device(
     let session = Session {
         exe,
         target: WorkerTarget::Gpu(uuid.clone()),
-        limits: Limits::command(options.get(&args::PATIENCE)),
+        limits: Limits::command(patience(options)),
     };
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)

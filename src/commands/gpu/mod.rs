@@ -36,6 +36,11 @@ use crate::worker::{
 pub(crate) const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
 
 /// Every device the driver shows, or why there is none.
+/// How long a process on a GPU may be silent where nothing else is asked for: what is timed warms up for ten seconds first.
+pub(crate) fn patience(options: &Options) -> Duration {
+    options.get(&args::PATIENCE).unwrap_or(Duration::from_secs(60))
+}
+
 pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
     let mut found = Vec::new();
     let mut why = None;
@@ -65,7 +70,7 @@ pub(crate) fn reason(failure: &WorkerFailure) -> String {
 
 /// The devices a person means.
 pub(crate) fn selected_devices(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
-    choose::choose(devices(exe, options.get(&args::PATIENCE))?, &options.get(&args::ON_GPU))
+    choose::choose(devices(exe, patience(options))?, &options.get(&args::ON_GPU))
         .map_err(CliError::Usage)
 }
 

@@ -31,7 +31,6 @@ args! {
         .help("Measure kernels against their performance goals, interleaved with the baseline of each: cuBLASLt or the read bandwidth");
     ANYWAY: bool = switch(&[("anyway", "on")])
         .help("Also use GPUs that other processes are using, or whose users cannot be determined");
-    PATIENCE: Duration = option("patience", "TIME", Kind::Span)
-        .default("60s")
-        .help("Kill the process on the GPU after this long without output");
+    PATIENCE: Option<Duration> = option("patience", "TIME", Kind::Span)
+        .help("Kill the process on the GPU after this long without output: 15s for self-tests, 60s for everything else");
 }

@@ -265,8 +265,7 @@ fn power(gpu: &Gpu) -> Option<Fact> {
 fn temperature(gpu: &Gpu, Writing { glyphs, units }: Writing<'_>) -> Option<Fact> {
     let vitals = &gpu.vitals;
     let now = vitals.temperature_c.last()?;
-    let limit = vitals.temperature_slowdown_c.last().map_or(f32::INFINITY, |limit| limit.0);
-    let role = match limit - now.0 {
+    let role = match vitals.slowdown_celsius().unwrap_or(f32::INFINITY) - now.0 {
         left if left <= 0.0 => Role::Bad,
         left if left <= 8.0 => Role::Warn,
         _ => Role::Text,

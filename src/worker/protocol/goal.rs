@@ -72,7 +72,7 @@ pub struct GoalReport {
     pub cache: String,
     /// What is expected to limit ours.
     pub limiter: Option<Limiter>,
-    /// Relative distance of both results; null where they do not compute the same.
+    /// Largest relative distance of both results, or of a stream's from the same product in fp64; null where nothing was compared.
     pub difference: Option<f64>,
     /// Clocks and power meanwhile.
     pub strain: Strain,

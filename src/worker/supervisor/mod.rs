@@ -16,8 +16,13 @@ use warpscope_kernels::cuda::advice;
 pub enum Patience {
     /// As long as it takes: nothing in it can hang.
     Unlimited,
-    /// Longest time without an event.
-    Silence(Duration),
+    /// Longest time without an event: while the driver starts, which takes seconds where it is not kept loaded, and while a job runs.
+    Silence {
+        /// While a device is acquired.
+        start: Duration,
+        /// While a job runs.
+        job: Duration,
+    },
     /// Longest time for a job done before, and for one that is done for the first time.
     Job(Duration, Duration),
 }
@@ -41,7 +46,8 @@ impl Limits {
 
     /// For a command somebody waits for.
     pub const fn command(silence: Duration) -> Self {
-        Self { patience: Patience::Silence(silence), deaths: 6, jobs_count: false }
+        let patience = Patience::Silence { start: silence, job: silence };
+        Self { patience, deaths: 6, jobs_count: false }
     }
 
     /// For the dashboard: one worker, whose successor is started by the scheduler.
@@ -229,7 +235,9 @@ impl Supervisor {
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match self.limits.patience {
             Patience::Unlimited => None,
-            Patience::Silence(limit) => {
+            Patience::Silence { start, job: usual } => {
+                let starts = matches!(job, Command::Acquire(_) | Command::Devices);
+                let limit = if starts { start } else { usual };
                 Some((up.heard + limit, Ending::Silent { after_ms: milliseconds(limit) }))
             }
             Patience::Job(usual, first) => {

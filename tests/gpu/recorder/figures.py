@@ -51,7 +51,7 @@ def driver(recording):
 def summary(recording):
     """One line a stage, and every kernel that is not right."""
     lines = []
-    for stage in ("facts", "selftest", "probe", "numbers", "beside", "long", "why"):
+    for stage in ("facts", "selftest", "probe", "numbers", "beside", "long", "why", "screen"):
         ended = {line["job"]: line["ended"] for line in recording.lines(stage) if "ended" in line}
         if ended:
             well = sum(how == "ok" for how in ended.values())

@@ -131,9 +131,9 @@ def write_text(path, text):
     os.replace(path + ".part", path)
 
 
-def archive(folder):
+def archive(folder, ending=""):
     """Everything of a folder in one file beside it; its path and size."""
-    path = folder.rstrip("/") + ".tar.gz"
+    path = folder.rstrip("/") + ending + ".tar.gz"
     with open(path + ".part", "wb") as file:
         with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
             top = os.path.basename(folder.rstrip("/"))

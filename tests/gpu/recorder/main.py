@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from . import figures, stages, why
+from . import figures, screen, stages, why
 from .machine import archive, die_with_parent, run
 from .pack import pack
 from .recording import Recording, ask_once, say
@@ -23,7 +23,10 @@ STAGES = {
     "beside": stages.beside,
     "long": stages.long,
     "why": why.why,
+    "screen": screen.screen,
 }
+# A machine that may be had three times for some minutes: does it compute, how fast is what is right, why is the rest wrong or slow.
+RUNS = {"A": ("facts", "selftest", "probe"), "B": ("numbers", "beside", "long"), "C": ("why", "beside", "screen")}
 EPILOG = """
 Stages, most valuable first, all of them where none is named:
   facts     what is here; NVML against nvidia-smi
@@ -33,6 +36,10 @@ Stages, most valuable first, all of them where none is named:
   beside    PyTorch in turns with warpscope; what the dashboard costs somebody who computes
   long      variants chosen, the goals with them, every kernel warm and long
   why       compute-sanitizer, cuda-gdb and ncu on what is wrong or slow
+  screen    the dashboard in a terminal for ten minutes, what it draws kept
+
+Three runs with one folder, each with an archive of its own: A is facts, selftest and probe, B numbers, beside and long, C why, what is left of
+beside, and screen.
 
 The same folder again goes on where it was left: what is settled is not asked again. Ends with 0 when all is well, 1 when something is wrong,
 2 when it cannot start, 3 without a GPU. Serials, UUIDs, host and user names are redacted; look through the files before you give them away.
@@ -44,7 +51,7 @@ def options_of(arguments):
         prog="tests/gpu/record", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Tries everything warpscope says about GPUs on those of this machine. Every case and figure is on the disk as soon as it is there.",
     )
-    parser.add_argument("words", nargs="*", metavar="GPU|STAGE", help="GPUs by number or UUID (all), and stages (all but long)")
+    parser.add_argument("words", nargs="*", metavar="GPU|STAGE|RUN", help="GPUs by number or UUID (all), and stages (all but long), or A, B, C")
     parser.add_argument("--out", help="folder (tests/gpu/NAME-DATE)")
     parser.add_argument("--minutes", type=float, help="time for all of it (no limit)")
     parser.add_argument("--program", default=os.environ.get("WARPSCOPE"), help="warpscope, instead of building it; also WARPSCOPE")
@@ -54,10 +61,13 @@ def options_of(arguments):
     parser.add_argument("--patience", type=float, help="seconds of silence that are a hang (15 for self-tests, 20 for probes, 45 else)")
     parser.add_argument("--cublas", help="copy of cuBLAS (those of Python, the toolkit and the system)")
     parser.add_argument("--pack", metavar="FILE", help="instead, pack the program and what it needs for a machine without Rust or a network")
+    parser.add_argument("--screen-s", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--stand-in", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    options.gpus = [word for word in options.words if word not in STAGES]
-    named = [stage for stage in STAGES if stage in options.words]
+    options.runs = [word for word in options.words if word in RUNS]
+    options.gpus = [word for word in options.words if word not in STAGES and word not in RUNS]
+    of_runs = [stage for run in options.runs for stage in RUNS[run]]
+    named = [*of_runs, *(stage for stage in STAGES if stage in options.words and stage not in of_runs)]
     options.stages = named or [stage for stage in STAGES if stage != "long" or options.long]
     patterns = options.only.split(",")
     options.wants = lambda name: any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
@@ -99,7 +109,7 @@ def devices_of(options, program):
         by_number = [there[int(word)]] if word.isdigit() and int(word) < len(there) else []
         found = by_number or [device for device in there if len(word) > 3 and device["uuid"].startswith(word)]
         if len(found) != 1:
-            fail(2, f"{word} is neither a GPU nor a stage. GPUs: {', '.join(device['uuid'] for device in there)}; stages: {', '.join(STAGES)}")
+            fail(2, f"{word} is neither a GPU nor a stage. GPUs: {', '.join(device['uuid'] for device in there)}; stages: {', '.join(STAGES)}; runs: A, B, C")
         chosen += found
     if any(device["device"]["simulated"] for device in chosen) and not options.stand_in:
         fail(3, "A stand-in computes here. What it says proves nothing about a GPU, so nothing is kept.")
@@ -159,7 +169,7 @@ def conclude(recording, stage, took):
     if os.path.exists(recording.path("goals.json")):
         _, table = run([sys.executable, stages.script("goals_table.py"), recording.folder], 30)
         recording.write("table.md", table)
-    path, size = archive(recording.folder)
+    path, size = archive(recording.folder, "".join(f"-{run}" for run in recording.options.runs))
     say(f"  {took:.0f} s; {path}: {size / 2**20:.1f} MiB")
 
 

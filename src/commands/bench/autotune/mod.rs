@@ -15,7 +15,9 @@ use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned;
 use crate::commands::gpu::tuned::situation;
-use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::gpu::{
+    Ran, blocker_in, each, first_frame_of, heading, patience, selected_devices,
+};
 use crate::commands::identity::now_ms;
 use crate::commands::output;
 use crate::config::args;
@@ -106,7 +108,7 @@ fn on_device(
     }
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(options.get(&args::PATIENCE));
+    let limits = Limits::command(patience(options));
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     result.keep(path)?;

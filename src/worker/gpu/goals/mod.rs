@@ -3,6 +3,8 @@
 //! rejected, for boards drift by more than what is to be seen.
 
 mod arm;
+mod difference;
+mod streamed;
 mod turns;
 mod vendor;
 
@@ -52,7 +54,9 @@ fn measure(
         Own::Kernel { id, shape, small, resident } => {
             let shape = if simulated { small } else { shape };
             let bytes = goal.against == Against::Read;
-            (arm::kernel(on, taken, &Asked { id, shape, resident, bytes })?, shape)
+            let arm = arm::kernel(on, taken, &Asked { id, shape, resident, bytes })?;
+            report.difference = streamed::check(on, id, shape, &arm.slots)?;
+            (arm, shape)
         }
         Own::Decoder(_) if simulated => {
             "not run: the model would take a fake device hours".clone_into(&mut report.cache);

@@ -140,6 +140,10 @@ impl Device {
         ledger::pages().into_iter().map(here).filter(|held| held.1 > 0).collect()
     }
 
+    fn celsius(&self) -> u32 {
+        34 + self.load() * 9 / 20
+    }
+
     fn clock(&self, kind: u32) -> Result<u32, u32> {
         let graphics = self.model.boost_mhz * (60 + self.load() * 2 / 5) / 100;
         [graphics, graphics, self.model.memory_mhz(), graphics * 9 / 10]
@@ -380,12 +384,23 @@ exports! {
     }
     nvmlDeviceGetTemperature(d: Handle, _sensor: u32, degrees: *mut u32) {
         let it = device(d)?;
-        put(degrees, 34 + it.load() * 9 / 20);
+        put(degrees, it.celsius());
         with(|state| *state.ticks.entry(it.board).or_default() += 1);
         Ok(())
     }
+    nvmlDeviceGetMarginTemperature(d: Handle, place: *mut Margin) {
+        let it = device(d)?;
+        needs(it.model.has(Feature::TLimit))?;
+        let margin = &mut *place;
+        if margin.version != MARGIN_VERSION {
+            return Err(codes::INVALID_ARGUMENT);
+        }
+        let truth = MOST_CELSIUS - it.celsius() as i32;
+        margin.degrees = if Lie::Values.is_told() { i32::MAX } else { truth };
+        Ok(())
+    }
     nvmlDeviceGetTemperatureThreshold(d: Handle, which: u32, degrees: *mut u32) {
-        device(d)?;
+        needs(!device(d)?.model.has(Feature::TLimit))?;
         put(degrees, *[96, 93, 95, 85].get(which as usize).ok_or(codes::NOT_SUPPORTED)?);
         Ok(())
     }
@@ -592,7 +607,20 @@ fn linked(device: &Device, link: u32) -> Result<u32, u32> {
     }
 }
 
-/// Memory temperature and NVLink counters. The time stamp moves one second a tick, so rates are exact.
+/// Type of a signed number of 32 bits.
+const SIGNED: u32 = 5;
+/// Temperature at which T.Limit is zero.
+const MOST_CELSIUS: i32 = 87;
+/// `nvmlMarginTemperature_v1`.
+const MARGIN_VERSION: u32 = size_of::<Margin>() as u32 | 1 << 24;
+
+/// Offsets of shutdown, slowdown, memory and normal operation, as bytes of a signed number.
+fn tlimit(field: u32) -> u64 {
+    let degrees: i32 = [-5, -2, 0, 0][(field - 193) as usize];
+    u64::from(degrees.cast_unsigned())
+}
+
+/// Memory temperature, temperature limits and NVLink counters. The time stamp moves one second a tick, so rates are exact.
 fn fill_field(device: &Device, field: &mut FieldValue) {
     let counters = device.model.has(Feature::LinkCounters);
     let (kind, answer) = match field.field {
@@ -600,6 +628,7 @@ fn fill_field(device: &Device, field: &mut FieldValue) {
             1,
             device.model.has(Feature::MemoryTemperature).then(|| u64::from(40 + device.load() / 2)),
         ),
+        193..=196 => (SIGNED, device.model.has(Feature::TLimit).then(|| tlimit(field.field))),
         138 => (3, counters.then_some(device.tick * 2_000_000)),
         139 => (3, counters.then_some(device.tick * 3_000_000)),
         _ => (1, None),
@@ -608,7 +637,9 @@ fn fill_field(device: &Device, field: &mut FieldValue) {
     field.kind = kind;
     field.code = if answer.is_some() { 0 } else { codes::NOT_SUPPORTED };
     let truth = answer.unwrap_or(0);
-    field.value = if Lie::Values.is_told() { u64::MAX } else { truth };
+    // All bits of a signed number are −1, which a limit may be.
+    let lie = if kind == SIGNED { i32::MAX as u64 } else { u64::MAX };
+    field.value = if Lie::Values.is_told() { lie } else { truth };
 }
 
 #[cfg(test)]
@@ -625,6 +656,7 @@ mod tests {
             (size_of::<MemoryV2>(), 40),
             (size_of::<Attributes>(), 40),
             (size_of::<GpmMetric>(), 40),
+            (size_of::<Margin>(), 8),
         ];
         for (ours, nvml) in sizes {
             assert_eq!(ours, nvml);

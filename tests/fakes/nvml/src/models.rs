@@ -54,6 +54,8 @@ pub enum Feature {
     Energy,
     /// NVLink byte counters (Ampere and later).
     LinkCounters,
+    /// Temperature limits as offsets (Ada, Hopper and later), in place of temperatures.
+    TLimit,
 }
 
 use Feature::*;
@@ -79,17 +81,17 @@ pub const MODELS: &[Model] = &[
     Model { id: "rtx3090", name: "NVIDIA GeForce RTX 3090", cc: (8, 6), architecture: 7, pci_device: 0x2204, sms: (82, 128), memory_mib: 24 << 10, bus: (384, 936),
         boost_mhz: 1695, tdp_w: 350, brand: GEFORCE, fans: 2, nvlinks: (0, 0), has: &[Energy] },
     Model { id: "rtx4090", name: "NVIDIA GeForce RTX 4090", cc: (8, 9), architecture: 8, pci_device: 0x2684, sms: (128, 128), memory_mib: 24 << 10, bus: (384, 1008),
-        boost_mhz: 2520, tdp_w: 450, brand: GEFORCE, fans: 2, nvlinks: (0, 0), has: &[JpegOfa, Energy] },
+        boost_mhz: 2520, tdp_w: 450, brand: GEFORCE, fans: 2, nvlinks: (0, 0), has: &[JpegOfa, Energy, TLimit] },
     Model { id: "rtx4060m", name: "NVIDIA GeForce RTX 4060 Laptop GPU", cc: (8, 9), architecture: 8, pci_device: 0x28e0, sms: (24, 128), memory_mib: 8 << 10, bus: (128, 256),
-        boost_mhz: 2370, tdp_w: 115, brand: GEFORCE_RTX, fans: 0, nvlinks: (0, 0), has: &[JpegOfa, Energy] },
+        boost_mhz: 2370, tdp_w: 115, brand: GEFORCE_RTX, fans: 0, nvlinks: (0, 0), has: &[JpegOfa, Energy, TLimit] },
     Model { id: "rtx5090", name: "NVIDIA GeForce RTX 5090", cc: (12, 0), architecture: 10, pci_device: 0x2b85, sms: (170, 128), memory_mib: 32 << 10, bus: (512, 1792),
-        boost_mhz: 2407, tdp_w: 575, brand: GEFORCE, fans: 2, nvlinks: (0, 0), has: &[JpegOfa, Energy] },
+        boost_mhz: 2407, tdp_w: 575, brand: GEFORCE, fans: 2, nvlinks: (0, 0), has: &[JpegOfa, Energy, TLimit] },
     Model { id: "h100", name: "NVIDIA H100 80GB HBM3", cc: (9, 0), architecture: 9, pci_device: 0x2330, sms: (132, 128), memory_mib: 80 << 10, bus: (5120, 3352),
-        boost_mhz: 1980, tdp_w: 700, brand: NVIDIA, fans: 0, nvlinks: (18, 4), has: &[Ecc, RowRemapping, Mig, Gpm, MemoryTemperature, JpegOfa, Energy, LinkCounters] },
+        boost_mhz: 1980, tdp_w: 700, brand: NVIDIA, fans: 0, nvlinks: (18, 4), has: &[Ecc, RowRemapping, Mig, Gpm, MemoryTemperature, JpegOfa, Energy, LinkCounters, TLimit] },
     Model { id: "h200", name: "NVIDIA H200", cc: (9, 0), architecture: 9, pci_device: 0x2335, sms: (132, 128), memory_mib: 141 << 10, bus: (6144, 4800),
-        boost_mhz: 1980, tdp_w: 700, brand: NVIDIA, fans: 0, nvlinks: (18, 4), has: &[Ecc, RowRemapping, Mig, Gpm, MemoryTemperature, JpegOfa, Energy, LinkCounters] },
+        boost_mhz: 1980, tdp_w: 700, brand: NVIDIA, fans: 0, nvlinks: (18, 4), has: &[Ecc, RowRemapping, Mig, Gpm, MemoryTemperature, JpegOfa, Energy, LinkCounters, TLimit] },
     Model { id: "b200", name: "NVIDIA B200", cc: (10, 0), architecture: 10, pci_device: 0x2901, sms: (148, 128), memory_mib: 180 << 10, bus: (8192, 7700),
-        boost_mhz: 1965, tdp_w: 1000, brand: NVIDIA, fans: 0, nvlinks: (18, 5), has: &[Ecc, RowRemapping, Mig, Gpm, MemoryTemperature, JpegOfa, Energy, LinkCounters] },
+        boost_mhz: 1965, tdp_w: 1000, brand: NVIDIA, fans: 0, nvlinks: (18, 5), has: &[Ecc, RowRemapping, Mig, Gpm, MemoryTemperature, JpegOfa, Energy, LinkCounters, TLimit] },
 ];
 
 impl Model {

@@ -104,6 +104,12 @@ pub struct ProcessSample {
 }
 
 #[repr(C)]
+pub struct Margin {
+    pub(crate) version: u32,
+    pub(crate) degrees: i32,
+}
+
+#[repr(C)]
 pub struct FanSpeed {
     version: u32,
     pub(crate) fan: u32,
