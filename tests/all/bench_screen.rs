@@ -239,7 +239,7 @@ fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> WorkerEvent {
         output_hash: Some("0123456789abcdef".into()),
         image: "feedface".repeat(8),
         sm_mhz: Some(1111.0),
-        clocks: SampleClocks::default(),
+        clocks: SampleClocks::of(vec![Some(1111.0), Some(1111.0), Some(900.0)], &mut Some(1111.0)),
         convergence: None,
         strain: None,
     }))

@@ -321,6 +321,7 @@ fn a_gpu_that_others_use_is_measured_only_when_told() {
     let Some(recording) = Recording::new(&[]) else { return };
     let recording = Recording { stage: Stage::new("h200+procs"), ..recording };
     let output = recording.run("--only mem.noise selftest");
+    assert_eq!(output.status.code(), Some(1), "nothing was measured: {}", text(&output.stderr));
     assert!(text(&output.stderr).contains("busy"), "{}", text(&output.stderr));
     assert_eq!(recording.ended("selftest"), []);
     let output = recording.run("--only mem.noise --anyway selftest");

@@ -153,6 +153,7 @@ def record(recording, stage_names):
             except (NoDevice, RuntimeError) as error:
                 say(f"  {error}")
                 recording.journal("trouble").write(stage, why=str(error))
+                recording.is_troubled = True
                 if isinstance(error, NoDevice):
                     break
             finally:
@@ -207,7 +208,7 @@ def main():
         except Interrupted:
             interrupted = True
         say((open(recording.path("summary.txt")).read() if os.path.exists(recording.path("summary.txt")) else "").rstrip())
-        well = well and figures.is_well(recording)
+        well = well and figures.is_well(recording) and not recording.is_troubled
         recording.close()
         if interrupted:
             break

@@ -30,6 +30,8 @@ class Recording:
         self.folder = options.folder
         self.journals = {}
         self.held = None
+        # Whether a stage could not be run this time.
+        self.is_troubled = False
         os.makedirs(self.folder, exist_ok=True)
         self.lock = open(self.path("lock"), "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -97,20 +97,19 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         let share =
             figure.share.map(|share| format!(", {} of its measured ceiling", format::share(share)));
         let clock = one.sm_mhz.map(|mhz| format!(", at {}", format::megahertz(mhz)));
-        let low = one.clocks.words().map(|words| format!("; {words}"));
         said.push((
             "reached  ",
             format!(
-                "{}, spread {:.1} % of {} samples at {}{}{}{}",
+                "{}, spread {:.1} % of {} samples at {}{}{}",
                 lines::rate(&one.kernel, &figure, one.l2_resident),
                 figure.spread * 100.0,
                 one.samples_ns.len(),
                 lines::size(one.shape, look.glyphs.times),
                 share.unwrap_or_default(),
                 clock.unwrap_or_default(),
-                low.unwrap_or_default(),
             ),
         ));
+        said.extend(one.clocks.words().map(|words| ("clock    ", words)));
     }
     if let Some(checks) = results.checks.get(&one.kernel) {
         let wrong = checks.value.first_wrong.as_ref();
