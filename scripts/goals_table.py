@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-WORDS = {"met": "met", "floor_met": "floor met", "missed": "**missed**", "no_aim": "no aim", "not_measured": "not measured"}
+WORDS = {"met": "met", "floor_met": "floor met", "missed": "**missed**", "undecided": "undecided", "no_aim": "no aim", "not_measured": "not measured"}
 
 
 def read(folder, name):

@@ -257,7 +257,9 @@ fn a_recording_becomes_a_table_with_what_explains_a_miss() {
     };
     let device = serde_json::json!({"name": "H200", "sm": "sm_90", "simulated": false});
     let gpu = serde_json::json!({
-        "uuid": "GPU-1", "device": device, "goals": [row("gemv.f16", 0.95, "met"), row("gemv.bf16", 0.5, "missed")],
+        "uuid": "GPU-1", "device": device, "goals": [
+            row("gemv.f16", 0.95, "met"), row("gemv.bf16", 0.5, "missed"), row("nf4.f16.m1", 0.93, "undecided"),
+        ],
         "absent": [], "troubles": [],
     });
     let all = serde_json::json!({"date": "2026-11-21", "driver": "575.57", "gpus": [gpu]});
@@ -269,6 +271,7 @@ fn a_recording_becomes_a_table_with_what_explains_a_miss() {
     for want in [
         "**H200**, 2026-11-21, driver 575.57, 1410 to 1755 MHz",
         "| gemv.f16 | mem.read | 0.950 ± 0.002 | 0.85 | 0.93 | met | cold |",
+        "| nf4.f16.m1 | mem.read | 0.930 ± 0.002 | 0.85 | 0.93 | undecided | cold |",
         "- gemv.bf16: 1410–1755 MHz (",
         "0 pulses, +0.10% of its throughput lost",
     ] {

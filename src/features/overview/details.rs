@@ -20,7 +20,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Modes", &["persistence", "mig_mode", "vgpu_mode", "ecc_mode"]),
     ("Utilization", &["util_"]),
     ("Memory", &["memory_", "bar1_"]),
-    ("Temperature", &["temperature_"]),
+    ("Temperature", &["temperature_", "tlimit_"]),
     ("Power", &["power_", "energy_"]),
     ("Clocks", &["clock_", "pstate"]),
     ("Fans", &["fan_"]),

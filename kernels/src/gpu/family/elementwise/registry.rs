@@ -114,6 +114,9 @@ fn argmax_work(_: &DeviceFacts, shape: Shape) -> Result<Work, String> {
     }
     let mut work =
         rows(shape, Element::F32, 1, move |slots| super::argmax(slots[0], slots[2], shape.n))?;
+    if let Some(result) = work.buffers.last_mut() {
+        *result = Content::Poison(4);
+    }
     work.bytes = f64::from(shape.n) * 4.0;
     work.flops = f64::from(shape.n);
     Ok(work)

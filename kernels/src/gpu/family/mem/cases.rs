@@ -181,12 +181,15 @@ fn reference_cases(precision: Precision) -> Vec<Case> {
 /// Sizes at which scans are timed by default, KiB.
 const SIZES: &[u32] = &[16 << 10, 64 << 10];
 
+/// What scans so many bytes.
+type Scan = fn(&DeviceFacts, u32, &[Slot]) -> Launches;
+
 /// A scan of so many KiB of fp16 numbers into so many bytes.
 fn scan_work(
     facts: &DeviceFacts,
     shape: Shape,
     arena: u64,
-    (launches, found): (fn(&DeviceFacts, u32, &[Slot]) -> Launches, usize),
+    (launches, found): (Scan, usize),
 ) -> Result<Work, String> {
     let bytes = u64::from(shape.n) << 10;
     let small = u32::try_from(bytes).ok().filter(|bytes| u64::from(*bytes) + 32 <= arena);
