@@ -48,6 +48,12 @@ def driver(recording):
         return None
 
 
+def clocks_of(line):
+    """The clocks of the samples of a line, where the device told them."""
+    clocks = (line if line.get("event") == "kernel" else line.get("own") or {}).get("clocks") or {}
+    return clocks if clocks.get("best_mhz") else None
+
+
 def summary(recording):
     """One line a stage, and every kernel that is not right."""
     lines = []
@@ -64,6 +70,10 @@ def summary(recording):
     for line in recording.lines("probe"):
         if line.get("answer") == "wrong_output":
             lines.append(f"  probe {line['id']}: wrong output")
+    clocks = [clock for clock in map(clocks_of, recording.lines("numbers")) if clock]
+    low = sum(bool(clock["low"]) for clock in clocks)
+    if low:
+        lines.append(f"clocks: {low} of {len(clocks)} measurements have samples below 95 % of the best clock")
     for row in goal_rows(recording) if recording.lines("numbers") else []:
         if row["verdict"] == "missed":
             lines.append(f"  goal {row['goal']}: {row['figure']:.3f}, at least {row['floor'] or row['target']} wanted")

@@ -9,7 +9,7 @@ use crate::gpu::{Arg, DeviceFacts, Launch, Nanoseconds};
 
 /// Words of a block: multiprocessor, cycles, nanoseconds.
 const WORDS: usize = 3;
-/// What lies around a sample besides it: starts of the kernels that read, and the steps in which the device's time goes, about 1 µs.
+/// What lies around a sample besides it: starts of the kernels that read, and a step of the device's time, whose length PTX does not promise.
 const AROUND_NS: f64 = 50e3;
 const STEP_NS: f64 = 2e3;
 
