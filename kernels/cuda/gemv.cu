@@ -1,6 +1,6 @@
 // K20: y[m, n] = x[m, k] · W[n, k]ᵀ for one to eight tokens, fp32 accumulation.
 // Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction, m16n8k16).
-#include "stream.cuh"
+#include "ahead.cuh"
 
 // Rows of a warp, and threads of a block.
 constexpr u32 ROWS = 4;
@@ -31,24 +31,30 @@ __device__ __forceinline__ void gemv(
                 staged[j * (tile / V) + i] = load_shared_by_all(x + u64(min(j, m - 1)) * k + base + i * V);
         }
         __syncthreads();
-#pragma unroll (M <= 2 ? 2 : 1)
-        for (u32 i = (warp_id() % split) * WARP + lane_id(); i < vectors; i += split * WARP) {
-            uint4 raw[ROWS];
+        const u32 stride = split * WARP;
+        ahead<M <= 2 ? 2 : 1>((warp_id() % split) * WARP + lane_id(), vectors, stride, [&](u32 i, auto steps) {
+            constexpr u32 STEPS = decltype(steps)::COUNT;
+            uint4 raw[STEPS][ROWS];
 #pragma unroll
-            for (u32 r = 0; r < ROWS; r++) raw[r] = load_once(rows[r] + base + i * V);
-            float a[M][V];
+            for (u32 s = 0; s < STEPS; s++)
 #pragma unroll
-            for (u32 j = 0; j < M; j++) widen<T>(staged[j * (tile / V) + i], a[j]);
+                for (u32 r = 0; r < ROWS; r++) raw[s][r] = load_once(rows[r] + base + (i + s * stride) * V);
 #pragma unroll
-            for (u32 r = 0; r < ROWS; r++) {
-                float b[V];
-                widen<T>(raw[r], b);
+            for (u32 s = 0; s < STEPS; s++) {
+                float a[M][V];
 #pragma unroll
-                for (u32 j = 0; j < M; j++)
+                for (u32 j = 0; j < M; j++) widen<T>(staged[j * (tile / V) + i + s * stride], a[j]);
 #pragma unroll
-                    for (u32 v = 0; v < V; v++) sum[r][j] += a[j][v] * b[v];
+                for (u32 r = 0; r < ROWS; r++) {
+                    float b[V];
+                    widen<T>(raw[s][r], b);
+#pragma unroll
+                    for (u32 j = 0; j < M; j++)
+#pragma unroll
+                        for (u32 v = 0; v < V; v++) sum[r][j] += a[j][v] * b[v];
+                }
             }
-        }
+        });
         __syncthreads();
     }
 #pragma unroll

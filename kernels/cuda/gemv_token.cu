@@ -1,5 +1,6 @@
 // K20 of one token in a chain of launches: what is between the products is in them.
 // Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction), 90 (starts early).
+#include "ahead.cuh"
 #include "prologue.cuh"
 
 // Rows of a warp, and threads of a block.
@@ -48,21 +49,26 @@ __device__ __forceinline__ void product(const T* w, const Row<T>& row, void* y, 
         const Share<T> share(w, first + mine, n, k, pairs);
         if (first + apart < n) Share<T>(w, first + apart + mine, n, k, pairs).fetch_first(vector, stride, vectors);
         float sum[ROWS] = {};
-#pragma unroll 2
-        for (u32 i = vector; i < vectors; i += stride) {
-            uint4 raw[ROWS];
+        ahead<2>(vector, vectors, stride, [&](u32 i, auto steps) {
+            constexpr u32 STEPS = decltype(steps)::COUNT;
+            uint4 raw[STEPS][ROWS];
 #pragma unroll
-            for (u32 r = 0; r < ROWS; r++) raw[r] = load_once(share.rows[r] + i * V);
-            float a[V];
-            widen<T>(staged[i], a);
+            for (u32 s = 0; s < STEPS; s++)
 #pragma unroll
-            for (u32 r = 0; r < ROWS; r++) {
-                float b[V];
-                widen<T>(raw[r], b);
+                for (u32 r = 0; r < ROWS; r++) raw[s][r] = load_once(share.rows[r] + (i + s * stride) * V);
 #pragma unroll
-                for (u32 v = 0; v < V; v++) sum[r] += a[v] * b[v];
+            for (u32 s = 0; s < STEPS; s++) {
+                float a[V];
+                widen<T>(staged[i + s * stride], a);
+#pragma unroll
+                for (u32 r = 0; r < ROWS; r++) {
+                    float b[V];
+                    widen<T>(raw[s][r], b);
+#pragma unroll
+                    for (u32 v = 0; v < V; v++) sum[r] += a[v] * b[v];
+                }
             }
-        }
+        });
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++) {
             const float all = warp_sum(sum[r]);

@@ -1,6 +1,6 @@
 // K01, K44–K46: bandwidth, data, scans, references.
 // Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction).
-#include "stream.cuh"
+#include "ahead.cuh"
 
 constexpr u32 THREADS = 256;
 
@@ -181,13 +181,17 @@ template <typename T> __device__ __forceinline__ void finite(const T* from, Repo
     constexpr u32 V = WIDE<T>;
     Seen seen = {};
     const u32 whole = count / V;
-#pragma unroll 4
-    for (u64 i = thread_id(); i < whole; i += thread_count()) {
-        Vector<T> v;
-        v.raw = load_once(from + i * V);
+    const u64 stride = thread_count();
+    ahead<4>(u64(thread_id()), u64(whole), stride, [&](u64 i, auto steps) {
+        constexpr u32 STEPS = decltype(steps)::COUNT;
+        Vector<T> v[STEPS];
 #pragma unroll
-        for (u32 e = 0; e < V; e++) seen.look(v.at[e], u32(i) * V + e);
-    }
+        for (u32 s = 0; s < STEPS; s++) v[s].raw = load_once(from + (i + s * stride) * V);
+#pragma unroll
+        for (u32 s = 0; s < STEPS; s++)
+#pragma unroll
+            for (u32 e = 0; e < V; e++) seen.look(v[s].at[e], u32(i + s * stride) * V + e);
+    });
     const u64 rest = u64(whole) * V + thread_id();
     if (rest < count) seen.look(from[rest], u32(rest));
     add_count(&report->nan, seen.nan);
@@ -211,12 +215,19 @@ SCAN(finite_bf16)(const bf16* from, Report* report, u32 count) { finite(from, re
 SCAN(hash)(const u8* from, u64* to, u32 bytes) {
     const u32 whole = bytes / 16;
     u64 sum = 0;
-#pragma unroll 4
-    for (u64 i = thread_id(); i < whole; i += thread_count()) {
-        const uint4 v = load_once(from + i * 16);
-        sum += mix((u64(v.y) << 32 | v.x) + (2 * i + 1) * GAMMA);
-        sum += mix((u64(v.w) << 32 | v.z) + (2 * i + 2) * GAMMA);
-    }
+    const u64 stride = thread_count();
+    ahead<4>(u64(thread_id()), u64(whole), stride, [&](u64 i, auto steps) {
+        constexpr u32 STEPS = decltype(steps)::COUNT;
+        uint4 v[STEPS];
+#pragma unroll
+        for (u32 s = 0; s < STEPS; s++) v[s] = load_once(from + (i + s * stride) * 16);
+#pragma unroll
+        for (u32 s = 0; s < STEPS; s++) {
+            const u64 at = 2 * (i + s * stride);
+            sum += mix((u64(v[s].y) << 32 | v[s].x) + (at + 1) * GAMMA);
+            sum += mix((u64(v[s].w) << 32 | v[s].z) + (at + 2) * GAMMA);
+        }
+    });
     if (thread_id() == 0) {
         for (u32 first = whole * 16; first < bytes; first += 8) {
             u64 word = 0;

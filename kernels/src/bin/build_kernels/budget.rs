@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use warpscope_kernels::Sm;
 
+use crate::ahead::{beyond_given_back, loads_ahead};
 use crate::inner::Inner;
 use crate::manifest::Entry;
 use crate::recipe::{Budget, FamilyRecipe, InnerBudget, Limits};
+use crate::sass::Code;
 
 /// A kernel on a target, and all its instructions where they are known.
 pub(crate) struct Built<'a> {
@@ -18,6 +20,8 @@ pub(crate) struct Built<'a> {
     pub entry: &'a Entry,
     /// How often the instructions occur that budgets name.
     pub counts: Option<&'a BTreeMap<String, u32>>,
+    /// Its instructions where they are known.
+    pub code: Option<&'a Code<'a>>,
 }
 
 /// What a kernel breaks, each in half a sentence.
@@ -33,6 +37,13 @@ pub(crate) fn broken(recipe: &FamilyRecipe, built: &Built) -> Vec<String> {
             wrong.extend(above("bytes of shared memory", usage.shared, budget.shared_max));
         }
     }
+    if let Some(code) = built.code {
+        wrong.extend(budgets.iter().flat_map(|budget| short_of_loads(budget, code)));
+        wrong.extend(
+            beyond_given_back(code)
+                .map(|(kept, named)| format!("R{named} where a warp has kept {kept} registers")),
+        );
+    }
     let Some(counts) = built.counts else { return wrong };
     let count = |name: &str| counts.get(name).copied().unwrap_or(0);
     for budget in &budgets {
@@ -45,6 +56,16 @@ pub(crate) fn broken(recipe: &FamilyRecipe, built: &Built) -> Vec<String> {
             .extend(short.map(|(name, least)| format!("{} {name}, at least {least}", count(name))));
     }
     wrong
+}
+
+fn short_of_loads(budget: &Budget, code: &Code) -> Vec<String> {
+    let rows = budget.ahead.iter().map(|(name, least)| (name, loads_ahead(code, name), *least));
+    let short = rows.filter(|(_, found, least)| found < least);
+    short
+        .map(|(name, found, least)| {
+            format!("{found} {name} before the first is used, at least {least}")
+        })
+        .collect()
 }
 
 /// What a loop costs for each unit of its work, and may cost.
@@ -149,7 +170,7 @@ at_most = { BAR = 0 }
         let target = Sm::new(8, 0);
         broken(
             &recipe.family[0],
-            &Built { name: "g_1", target, entry: &entry, counts: Some(&counts) },
+            &Built { name: "g_1", target, entry: &entry, counts: Some(&counts), code: None },
         )
     }
 

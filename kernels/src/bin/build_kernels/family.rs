@@ -140,7 +140,7 @@ impl Job<'_> {
             let code = sections.as_ref().map(|all| all.get(&name[..]).ok_or_else(absent));
             let code = code.transpose()?;
             let counts = code.map(|code| sass::counts(&code.instructions, self.counted()));
-            let built = Built { name, target, entry, counts: counts.as_ref() };
+            let built = Built { name, target, entry, counts: counts.as_ref(), code };
             let mut broken = budget::broken(self.recipe, &built);
             for inner in self.recipe.inner.iter().filter(|inner| inner.covers(name, target)) {
                 let found = code.map(|code| Inner::find(code, inner));

@@ -4,6 +4,7 @@
 //! label and a jump back to it was rejected: code that waits or diverges is often moved behind the end of a kernel and jumps back from there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::sass::{Code, Instruction};
 
@@ -26,7 +27,30 @@ pub(crate) fn loops(code: &Code) -> Vec<BTreeSet<usize>> {
     bodies.values().map(instructions).collect()
 }
 
-/// Stretches of code without a jump into or out of their middle.
+/// Stretches of code without a jump into or out of their middle, in order.
+pub(crate) fn blocks(code: &Code) -> Vec<Range<usize>> {
+    let graph = Graph::of(code);
+    (0..graph.next.len()).map(|block| graph.range(block)).collect()
+}
+
+/// What may come after an instruction, and after that, as far as one that ends it.
+pub(crate) fn behind(
+    code: &Code,
+    at: usize,
+    ends: impl Fn(Instruction) -> bool,
+) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut open = following(code, at);
+    while let Some(at) = open.pop() {
+        let there = code.instructions.get(at).is_some_and(|one| !ends(*one));
+        if there && found.insert(at) {
+            open.extend(following(code, at));
+        }
+    }
+    found
+}
+
+/// The stretches, and which may come after which.
 struct Graph {
     /// The first instruction of each, and behind the last the end of the code.
     starts: Vec<usize>,
@@ -63,7 +87,7 @@ impl Graph {
         Self { starts, next, before }
     }
 
-    fn range(&self, block: usize) -> std::ops::Range<usize> {
+    fn range(&self, block: usize) -> Range<usize> {
         self.starts[block]..self.starts[block + 1]
     }
 

@@ -6,6 +6,7 @@
 //! what is shipped, and `--check` shows when sources and images part. NVRTC and not nvcc, because it alone is published as a package
 //! that still reaches Pascal and Volta.
 
+mod ahead;
 mod budget;
 mod compare;
 mod family;

@@ -59,6 +59,9 @@ pub(crate) struct Budget {
     /// Instructions that may occur at most so often: `BAR = 0`.
     #[serde(default)]
     pub at_most: BTreeMap<String, u32>,
+    /// Loads of which so many must be on their way before the first is used, without a jump in between: `"LDG.128.NA" = 8`.
+    #[serde(default)]
+    pub ahead: BTreeMap<String, u32>,
 }
 
 /// The innermost loop of some kernels on some targets: what work is in it, and what it may cost.

@@ -21,6 +21,11 @@ impl Instruction<'_> {
         wanted.next() == has.next() && wanted.all(|part| has.clone().any(|own| own == part))
     }
 
+    /// Whether a modifier says so.
+    pub(crate) fn is_wide(self, modifier: &str) -> bool {
+        self.opcode.split('.').skip(1).any(|own| own == modifier)
+    }
+
     /// Whether it computes nothing: padding, or a constant loaded by way of an arithmetic instruction.
     pub(crate) fn is_idle(self) -> bool {
         let loads_constant = self.is("HFMA2") && self.operands.contains("-RZ, RZ,");
