@@ -30,8 +30,8 @@ pub(super) struct Barrier {
     completed: Known,
     /// The thread that initialised it, and when.
     made: (u16, u32),
-    /// Whether copies may use it.
-    fenced: bool,
+    /// Where copies may use it, how many meetings of the cluster must be over for others to use it, too, in whatever order those put memory.
+    fenced: Option<u64>,
 }
 
 /// Those of a block, by their offset.
@@ -92,7 +92,7 @@ impl Shared {
             gathering: nothing.clone(),
             completed: nothing,
             made: (who.number(), self.clocks.now()),
-            fenced: false,
+            fenced: None,
         };
         self.barriers[rank].live.insert(at, barrier);
         Ok(())
@@ -122,7 +122,11 @@ impl Shared {
             return Err(Trouble::at(FaultKind::Uninitialised, who.lane, what));
         };
         let (maker, when) = barrier.made;
-        if maker != who.number() && when >= self.clocks.row(who.warp)[usize::from(maker) >> 5] {
+        let met = barrier.fenced.is_some_and(|phases| self.has_met(who.warp, phases));
+        if !met
+            && maker != who.number()
+            && when >= self.clocks.row(who.warp)[usize::from(maker) >> 5]
+        {
             let maker = self.windows[rank].thread(maker);
             let what = format!(
                 "uses the mbarrier at byte {at}, which {maker} initialised with no barrier between"
@@ -140,7 +144,7 @@ impl Shared {
     pub(super) fn copies_of(&self, address: u64, who: Who) -> Done<usize> {
         let (rank, at) = self.find_barrier(address, who)?;
         let barrier = &self.barriers[rank].live[&at];
-        if !barrier.fenced {
+        if barrier.fenced.is_none() {
             let what = format!(
                 "copies on the mbarrier at byte {at}, after whose initialisation there was no fence.mbarrier_init or fence.proxy.async"
             );
@@ -151,8 +155,10 @@ impl Shared {
 
     /// A thread has made the `mbarrier`s it initialised known to the cluster and to the asynchronous proxy.
     pub(super) fn fence_barriers(&mut self, thread: u16) {
+        let meeting = self.next_meeting(usize::from(thread) >> 5);
         let all = self.barriers.iter_mut().flat_map(|of_block| of_block.live.values_mut());
-        all.filter(|barrier| barrier.made.0 == thread).for_each(|barrier| barrier.fenced = true);
+        let own = all.filter(|barrier| barrier.made.0 == thread && barrier.fenced.is_none());
+        own.for_each(|barrier| barrier.fenced = Some(meeting));
     }
 
     /// Announces bytes: `mbarrier.expect_tx`. Negative: they have come (`complete_tx`).

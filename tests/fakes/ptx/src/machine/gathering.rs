@@ -13,6 +13,8 @@ pub(super) struct Gathering {
     alive: Vec<bool>,
     /// In which phase a warp arrived that has not waited since.
     arrived: Vec<Option<u64>>,
+    /// Phases that had ended when a warp last waited for one.
+    met: Vec<u64>,
     phase: u64,
     known: Known,
     completed: Known,
@@ -24,6 +26,7 @@ impl Gathering {
             due: warps,
             alive: vec![true; warps],
             arrived: vec![None; warps],
+            met: vec![0; warps],
             phase: 0,
             known: nothing.clone(),
             completed: nothing,
@@ -71,9 +74,21 @@ impl Shared {
         let met = self.gathering.phase > arrived;
         if met {
             self.gathering.arrived[warp] = None;
+            self.gathering.met[warp] = self.gathering.phase;
             self.clocks.acquire(warp, &self.gathering.completed);
         }
         Ok(met)
+    }
+
+    /// How many phases must have ended for others to have met a warp after what it does now.
+    pub(super) fn next_meeting(&self, warp: usize) -> u64 {
+        let Gathering { phase, arrived, .. } = &self.gathering;
+        if arrived[warp] == Some(*phase) { phase + 2 } else { phase + 1 }
+    }
+
+    /// Whether a warp has waited for the end of so many phases.
+    pub(super) fn has_met(&self, warp: usize, phases: u64) -> bool {
+        self.gathering.met[warp] >= phases
     }
 
     /// A warp has ended, which counts as its arrival.

@@ -112,6 +112,13 @@ fn one_load_fills_several_blocks() {
     assert_eq!(kind("%h1, 3;", "%h1, 1;"), Some(FaultKind::Barrier), "the other block waits");
     assert_eq!(kind("%h1, 3;", "%h1, 4;"), Some(FaultKind::Bounds), "no such block");
     assert_eq!(kind(MEET, "bar.sync 0;"), Some(FaultKind::Race), "perhaps not initialised");
+    // PTX ISA, `membar`/`fence`: what fence.mbarrier_init is for.
+    let relaxed = MEET.replace("arrive.release", "arrive.relaxed");
+    assert_eq!(kind(MEET, &relaxed), None, "the fence made the initialisation known");
+    let fence = "@%p1 fence.mbarrier_init.release.cluster; ";
+    let late = |fence: &str| format!("{relaxed} {fence}");
+    assert_eq!(kind(&format!("{fence}{MEET}"), &late("")), Some(FaultKind::Race), "no fence");
+    assert_eq!(kind(&format!("{fence}{MEET}"), &late(fence)), Some(FaultKind::Race), "too late");
 }
 
 /// Each block's thread 0 arrives at the other's `mbarrier` when it has read what that one wrote into its shared memory, which then may be written again.
