@@ -180,6 +180,7 @@ template <class Kind, u32 HEAD> struct Consumer {
         await_values(0);
         // The first goes first, and nobody waits for it after its last.
         if (group == 1 && blocks > 1) pass_turn();
+#pragma unroll 1
         for (u32 block = 1; block < blocks; block++) {
             await_turn();
             multiply(block);
@@ -252,6 +253,7 @@ __device__ __forceinline__ void prefill(const TensorMap& q, const TensorMap& key
         fewer_registers<40>();
         if (threadIdx.x > 0) return;
         load_tile<HEAD>(at.queries, q, head * HEAD, row, at.full_queries());
+#pragma unroll 1
         for (u32 block = 0; block < blocks; block++) {
             u32 stage = block % STAGES, parity = block / STAGES % 2 ^ 1;
             wait_barrier(at.empty_keys(stage), parity);

@@ -72,6 +72,7 @@ __device__ __forceinline__ void load(const Layout<P>& at, const TensorMap& x, co
     Turn<P::STAGES> turn;
     for (; tiles.any(); tiles.next()) {
         const u32 row = tiles.row(), col = tiles.col() + rank * SHARE;
+#pragma unroll 1
         for (u32 k = 0; k < slabs * per_slab; k += per_slab, turn.next()) {
             wait_barrier(at.empty(turn.stage), turn.parity ^ 1);
             const u32 full = at.full(turn.stage), to = at.stage(turn.stage);
@@ -116,6 +117,7 @@ template <class P> struct Multiplier {
     // The sum over k. A product is always on its way while the stage of the one before is given back.
     __device__ __forceinline__ void sum(u32 slabs, Sum (&d)[P::SUMS]) {
         issue(d, false);
+#pragma unroll 1
         for (u32 slab = 1; slab < slabs; slab++) {
             const u32 before = turn.last();
             issue(d, true);
@@ -132,6 +134,7 @@ template <class P> struct Multiplier {
         Sum part[P::SUMS];
 #pragma unroll
         for (u32 i = 0; i < P::SUMS; i++) d[i] = 0;
+#pragma unroll 1
         for (u32 slab = 0; slab < slabs; slab++) {
             issue(part, false);
             wgmma_wait<0>();
@@ -224,7 +227,7 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
         }
         fence_init();
     }
-    if constexpr (P::BLOCKS > 1) sync_cluster(); else __syncthreads();
+    if constexpr (P::BLOCKS > 1) meet_cluster(); else __syncthreads();
     Tiles<P> tiles(m, n);
     // The same for every lane, and told so to the compiler.
     const u32 own = __shfl_sync(ALL, warp_id(), 0);
@@ -243,7 +246,7 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
         if constexpr (P::BOXED) if (lane_id() == 0) wait_boxes_read<0>();
     }
     // No block leaves while another may write to its shared memory.
-    if constexpr (P::BLOCKS > 1) sync_cluster();
+    if constexpr (P::BLOCKS > 1) meet_cluster();
 }
 
 #define HOPPER(BLOCKS) extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(3 * GROUP, 1)

@@ -39,6 +39,7 @@ template <class Kind_, typename T_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struc
     // One thread has everything loaded.
     __device__ __forceinline__ void load(const TensorMap& x, const TensorMap& w, Share<BLOCKS> share) const {
         Turn<STAGES> turn;
+#pragma unroll 1
         for (u32 part = share.first; part < share.end; part++, turn.next()) {
             wait_barrier(empty(turn.stage), turn.parity ^ 1);
             arrive_expecting(full(turn.stage), STAGE);
@@ -61,6 +62,7 @@ template <class Kind_, typename T_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struc
         Turn<STAGES> turn;
         issue(d, group, turn, false);
         turn.next();
+#pragma unroll 1
         for (u32 part = share.first + 1; part < share.end; part++, turn.next()) {
             issue(d, group, turn, true);
             wgmma_wait<1>();
@@ -102,7 +104,7 @@ __device__ __forceinline__ void multiply_skinny(const TensorMap& x, const Tensor
     sync_cluster();
     sum_up<typename P::T, P::TOKENS, P::BLOCKS>(at.stages, y, m, n, wide);
     // No block leaves while another reads its sums.
-    sync_cluster();
+    meet_cluster();
 }
 
 // Results as fp32 where they are to be `wide`.

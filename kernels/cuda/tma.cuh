@@ -47,14 +47,11 @@ __device__ __forceinline__ void arrive(u32 barrier) {
 __device__ __forceinline__ void arrive_in_cluster(u32 barrier) {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// Whether the phase of this parity has ended; the hardware may wait a while before it says no.
-__device__ __forceinline__ bool has_ended(u32 barrier, u32 parity) {
-    u32 ended;
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(ended) : "r"(barrier), "r"(parity) : "memory");
-    return ended;
-}
+// Until the phase of this parity has ended; the hardware waits a while before it says no. A phase that never ends, for a byte that was expected and does
+// not come, would hang the device: two seconds after the first no the kernel stops itself. One piece of assembly, since the compiler spills registers
+// around the same loop in C++; loops around it say that they are not to be unrolled, which a loop within them would say, too.
 __device__ __forceinline__ void wait_barrier(u32 barrier, u32 parity) {
-    while (!has_ended(barrier, parity)) {}
+    asm volatile("{ .reg .pred p; .reg .u32 began, now; mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra ENDED; mov.u32 began, %%globaltimer_lo; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra ENDED; mov.u32 now, %%globaltimer_lo; sub.u32 now, now, began; setp.gt.u32 p, now, %2; @p trap; bra AGAIN; ENDED: }" ::"r"(barrier), "r"(parity), "n"(2000000000) : "memory");
 }
 
 // Which of several stages is next and in which phase its barriers are.
@@ -80,8 +77,15 @@ __device__ __forceinline__ u32 in_block(u32 at, u32 rank) {
 __device__ __forceinline__ void load_in_cluster(float (&out)[4], u32 at) {
     asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(out[0]), "=f"(out[1]), "=f"(out[2]), "=f"(out[3]) : "r"(at) : "memory");
 }
+// Until all threads of the cluster are here, and see what any of them wrote before.
 __device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+// Until all are here and no more: where a block must not begin before barriers are there (`fence_init` publishes those), or leave before others have
+// read. A release would wait for every store of the block to reach the whole device.
+__device__ __forceinline__ void meet_cluster() {
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 

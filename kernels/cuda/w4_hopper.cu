@@ -143,6 +143,7 @@ template <class P> struct Multiplier {
         weights.load(first, share.first, share.first < share.end);
         weights.load(second, share.first + 1, share.first + 1 < share.end);
         integers<P>(first, a);
+#pragma unroll 1
         for (u32 group = share.first; group < share.end; group += 2) {
             one(weights, group, share.end, first, second, part, a, b, d);
             if (group + 1 < share.end) one(weights, group + 1, share.end, second, first, part, b, a, d);
@@ -163,6 +164,7 @@ template <class P> struct Multiplier {
 template <class P>
 __device__ __forceinline__ void load(u32 stages, u32 full, u32 empty, const TensorMap& x, Share<P::BLOCKS> share) {
     Turn<P::STAGES> turn;
+#pragma unroll 1
     for (u32 group = share.first; group < share.end; group++, turn.next()) {
         wait_barrier(empty + 8 * turn.stage, turn.parity ^ 1);
         arrive_expecting(full + 8 * turn.stage, P::STAGE);
@@ -213,7 +215,7 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
     }
     sum_up<typename P::Kind::T, P::TOKENS, P::BLOCKS>(stages, y, m, n, wide);
     // No block leaves while another reads its sums.
-    sync_cluster();
+    meet_cluster();
 }
 
 #define W4(NAME, KIND, TOKENS, BLOCKS, STAGES)                                                                                      \
