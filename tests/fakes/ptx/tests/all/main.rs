@@ -1,5 +1,6 @@
 //! The interpreter from outside: what it computes, what it catches, and the kernels it is for.
 
+mod bounded;
 mod clock;
 mod clusters;
 mod collectives;
