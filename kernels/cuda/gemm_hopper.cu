@@ -12,18 +12,18 @@ constexpr u32 GROUP = 128;
 constexpr u32 SLAB = 128;
 // wgmma takes 32 bytes of k.
 constexpr u32 STEPS = 4;
-// 16-bit results leave by boxes of a warp's own: 16 rows of 128 bytes, two in turn.
+// Results leave by boxes of a warp's own: 16 rows of 128 bytes, two in turn where there is room.
 constexpr u32 WARP_ROWS = 16;
 constexpr u32 BOX = WARP_ROWS * SLAB;
-constexpr u32 BOXES = 2;
 
 template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_> struct Product {
     using Kind = Kind_;
     using Sum = typename Kind::Sum;
     using Out = Out_;
     static constexpr u32 BYTES = Kind::BYTES;
-    static constexpr bool BOXED = sizeof(Out) == 2;
     static constexpr u32 COLS = COLS_;
+    static constexpr u32 BOXES = COLS == 192 ? 1 : 2;
+    static constexpr u32 BOX_COLS = SLAB / sizeof(Out);
     static constexpr u32 BLOCKS = BLOCKS_;
     static constexpr u32 STAGES = STAGES_;
     static constexpr u32 SUMS = COLS / 2;
@@ -40,7 +40,7 @@ template <class P> struct Layout {
     __device__ __forceinline__ u32 stage(u32 i) const { return stages + i * P::STAGE; }
     __device__ __forceinline__ u32 full(u32 i) const { return stages + P::STAGES * P::STAGE + 8 * i; }
     __device__ __forceinline__ u32 empty(u32 i) const { return full(P::STAGES + i); }
-    __device__ __forceinline__ u32 boxes(u32 warp) const { return stages + P::STAGES * P::STAGE + 1024 + warp * BOXES * BOX; }
+    __device__ __forceinline__ u32 boxes(u32 warp) const { return stages + P::STAGES * P::STAGE + 1024 + warp * P::BOXES * BOX; }
 };
 
 // The tiles of a block. Clusters take them in turn, 2048 rows down, then one tile to the right: what is computed at a time
@@ -158,40 +158,56 @@ template <> __device__ __forceinline__ u32 packed<bf16>(float low, float high) {
     return out;
 }
 
-// 16-bit results of a warp leave through shared memory while the next tile is multiplied.
-template <class P>
-__device__ __forceinline__ void store(const TensorMap& y, const float (&d)[P::SUMS], u32 boxes, u32 row, u32 col, u32, u32) {
-    constexpr u32 BOX_COLS = SLAB / 2;
-    const u32 line = lane_id() % 16;
-    const u32 chunk = boxes + line * SLAB + ((lane_id() / 16 ^ line) % 8) * 16;
+__device__ __forceinline__ u32 word_of(float x) { return bits_of(x); }
+__device__ __forceinline__ u32 word_of(i32 x) { return u32(x); }
+
+// A box of results, from the `first` sum on, as the copy engine expects it: chunks of 16 bytes permuted by the row.
+template <class P> __device__ __forceinline__ void place(const typename P::Sum (&d)[P::SUMS], u32 first, u32 box) {
+    if constexpr (sizeof(typename P::Out) == 2) {
+        const u32 line = lane_id() % 16;
+        const u32 chunk = box + line * SLAB + ((lane_id() / 16 ^ line) % 8) * 16;
 #pragma unroll
-    for (u32 b = 0; b < P::COLS / BOX_COLS; b++) {
-        const u32 box = b % BOXES * BOX;
-        if (lane_id() == 0) wait_boxes_read<BOXES - 1>();
-        __syncwarp();
-#pragma unroll
-        for (u32 j = 0; j < BOX_COLS / 16; j++) {
-            const u32 i = b * BOX_COLS / 2 + 8 * j;
-            stmatrix_x4((chunk ^ 32 * j) + box, packed<typename P::Out>(d[i], d[i + 1]), packed<typename P::Out>(d[i + 2], d[i + 3]), packed<typename P::Out>(d[i + 4], d[i + 5]), packed<typename P::Out>(d[i + 6], d[i + 7]));
+        for (u32 j = 0; j < P::BOX_COLS / 16; j++) {
+            const u32 i = first + 8 * j;
+            stmatrix_x4(chunk ^ 32 * j, packed<typename P::Out>(d[i], d[i + 1]), packed<typename P::Out>(d[i + 2], d[i + 3]), packed<typename P::Out>(d[i + 4], d[i + 5]), packed<typename P::Out>(d[i + 6], d[i + 7]));
         }
+    } else {
+        // Lanes of odd rows store the third and fourth eight columns first, so that each half of a warp meets every bank once.
+        const u32 line = lane_id() / 4, odd = line % 2;
+        const u32 chunk = box + line * SLAB + (lane_id() % 4 / 2 ^ line ^ 4 * odd) * 16 + lane_id() % 2 * 8;
+#pragma unroll
+        for (u32 half = 0; half < 2; half++)
+#pragma unroll
+            for (u32 g = 0; g < 2; g++) {
+                const u32 i = first + 4 * g + 2 * half, at = (chunk ^ 32 * g) + 8 * half * SLAB;
+                const u32 near[2] = {word_of(d[i]), word_of(d[i + 1])}, far[2] = {word_of(d[i + 8]), word_of(d[i + 9])};
+                store_shared8(at, odd ? far[0] : near[0], odd ? far[1] : near[1]);
+                store_shared8(at ^ 64, odd ? near[0] : far[0], odd ? near[1] : far[1]);
+            }
+    }
+}
+
+// Results of a warp leave through shared memory while the next tile is multiplied.
+template <class P>
+__device__ __forceinline__ void store(const TensorMap& y, const typename P::Sum (&d)[P::SUMS], u32 boxes, u32 row, u32 col) {
+#pragma unroll
+    for (u32 b = 0; b < P::COLS / P::BOX_COLS; b++) {
+        const u32 box = boxes + b % P::BOXES * BOX;
+        if (lane_id() == 0) wait_boxes_read<P::BOXES - 1>();
+        __syncwarp();
+        place<P>(d, b * P::BOX_COLS / 2, box);
         fence_async();
         __syncwarp();
         if (lane_id() == 0) {
-            store_box(y, col + b * BOX_COLS, row, boxes + box);
+            store_box(y, col + b * P::BOX_COLS, row, box);
             commit_boxes();
         }
     }
 }
 
-template <typename T> struct alignas(8) Two {
-    T first;
-    T second;
-};
-
-// 32-bit results go straight to memory: four lanes fill 32 bytes of a row.
+// 32-bit results of rows that no tensor map takes: four lanes fill 32 bytes of a row.
 template <class P>
-__device__ __forceinline__ void store(typename P::Out* y, const typename P::Sum (&d)[P::SUMS], u32, u32 row, u32 col, u32 m, u32 n) {
-    using Both = Two<typename P::Out>;
+__device__ __forceinline__ void store_straight(typename P::Out* y, const typename P::Sum (&d)[P::SUMS], u32 row, u32 col, u32 m, u32 n) {
     col += lane_id() % 4 * 2;
 #pragma unroll
     for (u32 half = 0; half < 2; half++) {
@@ -200,19 +216,14 @@ __device__ __forceinline__ void store(typename P::Out* y, const typename P::Sum 
         typename P::Out* to = y + u64(line) * n + col;
 #pragma unroll
         for (u32 i = 0; i < P::COLS / 8; i++) {
-            const typename P::Sum first = d[4 * i + 2 * half], second = d[4 * i + 2 * half + 1];
-            if (n % 2 == 0) {
-                if (col + 8 * i < n) *reinterpret_cast<Both*>(to + 8 * i) = Both{first, second};
-            } else {
-                if (col + 8 * i < n) to[8 * i] = first;
-                if (col + 8 * i + 1 < n) to[8 * i + 1] = second;
-            }
+            if (col + 8 * i < n) to[8 * i] = d[4 * i + 2 * half];
+            if (col + 8 * i + 1 < n) to[8 * i + 1] = d[4 * i + 2 * half + 1];
         }
     }
 }
 
-template <class P, class Y>
-__device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w, Y&& y, u32 m, u32 n, u32 k) {
+template <class P>
+__device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w, const TensorMap& y, typename P::Out* straight, u32 m, u32 n, u32 k) {
     constexpr u32 PER_SLAB = SLAB / P::BYTES;
     const u32 slabs = ceil_div(k, PER_SLAB);
     extern __shared__ u8 shared[];
@@ -241,9 +252,16 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
         for (; tiles.any(); tiles.next()) {
             typename P::Sum d[P::SUMS];
             if constexpr (P::Kind::SHORT) multiplier.sum_of_stages(slabs, d); else multiplier.sum(slabs, d);
-            store<P>(y, d, at.boxes(warp), tiles.row() + warp * WARP_ROWS, tiles.col(), m, n);
+            const u32 row = tiles.row() + warp * WARP_ROWS;
+            if constexpr (sizeof(typename P::Out) == 2) {
+                store<P>(y, d, at.boxes(warp), row, tiles.col());
+            } else if (n % 4 == 0) {
+                store<P>(y, d, at.boxes(warp), row, tiles.col());
+            } else {
+                store_straight<P>(straight, d, row, tiles.col(), m, n);
+            }
         }
-        if constexpr (P::BOXED) if (lane_id() == 0) wait_boxes_read<0>();
+        if (lane_id() == 0) wait_boxes_read<0>();
     }
     // No block leaves while another may write to its shared memory.
     if constexpr (P::BLOCKS > 1) meet_cluster();
@@ -252,14 +270,14 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
 #define HOPPER(BLOCKS) extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(3 * GROUP, 1)
 #define MAP const __grid_constant__ TensorMap
 
-// 16-bit results by a map of Y too.
+// 32-bit results take Y itself, too, where its rows are no multiple of 16 bytes; then nobody looks at its map.
 #define PRODUCT16(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
     HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, u32 m, u32 n, u32 k) {                     \
-        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, nullptr, m, n, k);  \
     }
 #define PRODUCT32(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
-    HOPPER(BLOCKS) NAME(MAP x, MAP w, OUT* __restrict__ y, u32 m, u32 n, u32 k) {       \
-        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
+    HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, OUT* straight, u32 m, u32 n, u32 k) {      \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, straight, m, n, k); \
     }
 PRODUCT16(gemm_f16_128x256c2, WgmmaF16, f16, 256, 2, 4)
 PRODUCT16(gemm_f16_128x256, WgmmaF16, f16, 256, 1, 4)

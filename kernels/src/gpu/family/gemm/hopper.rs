@@ -6,15 +6,16 @@
 //! rows of W each, for both.
 //!
 //! What differs from `mma.sync`: operands never pass registers; sums take 128 of them a thread; tiles are counted by clusters and taken in
-//! turn by as many blocks as there are multiprocessors, or as few as take no longer. 16-bit results leave through shared memory by a tensor
-//! map, which wants rows of a multiple of 16 bytes: other widths are left to `mma.sync`. 32-bit results go straight to memory at any width.
+//! turn by as many blocks as there are multiprocessors, or as few as take no longer. Results leave through shared memory by a tensor map, which wants
+//! rows of a multiple of 16 bytes: 16-bit ones of other widths are left to `mma.sync`, 32-bit ones go straight to memory. That would cost all of them 64
+//! stores a thread of eight rows each, some 4000 clocks of the first-level cache for a tile whose products take 32 768 at k = 4096 of int8 (by count).
 //! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside. Of two sets of sums 256 columns would take 256 of the 232 registers
 //! that a thread can have, 192 take 192; two blocks would share a multiprocessor with 80 registers a thread, less than the sums of 128 columns.
 //!
 //! Rejected: two multiplying warpgroups that take turns with a tile each, so that results of one leave while the other multiplies (with 64 × 256 or
 //! 128 × 128 each, shared memory is busy for 640 clocks where the tensor cores are for 512, against 1024 for both here; what would be hidden is some
 //! thousand of 66 000 clocks at k = 4096, by count of instructions); clusters of four (half a wave of them does not fit the groups of
-//! multiprocessors); a stage of its own for fp32 results (192 KiB of operands hide more than it would).
+//! multiprocessors).
 
 use super::dispatch::{Call, Dispatch};
 use super::product::Product;
@@ -37,8 +38,8 @@ const SLAB: u32 = 128;
 const WARP_ROWS: u32 = 16;
 /// Shared memory beside stages: what aligns them, and their barriers.
 const AROUND: u32 = 1024 + 1024;
-/// Shared memory through which 16-bit results leave: two boxes of each of eight warps.
-const BOXES: u32 = 8 * 2 * WARP_ROWS * SLAB;
+/// Shared memory through which results leave, a box for each of eight warps.
+const BOXES: u32 = 8 * WARP_ROWS * SLAB;
 /// Most rows and columns: coordinates of boxes are signed.
 const MOST: u32 = i32::MAX as u32 - 512;
 
@@ -189,13 +190,14 @@ fn tile_of(dispatch: &Dispatch) -> Option<&'static Tile> {
     all.find(|(_, entry)| *entry == dispatch.entry).map(|(tile, _)| tile)
 }
 
-/// Whether results leave by a tensor map.
-fn boxed(product: Product) -> bool {
-    product.output().bytes() == 2
+/// Whether a tensor map takes rows of results.
+fn boxed(product: Product, n: u32) -> bool {
+    (n as usize * product.output().bytes()).is_multiple_of(16)
 }
 
 fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
-    let boxes = if boxed(product) { BOXES } else { 0 };
+    // Two boxes of a warp take turns where stages leave room.
+    let boxes = if tile.columns == 192 { BOXES } else { 2 * BOXES };
     Dispatch {
         variant: tile.variant,
         family: FAMILY,
@@ -205,7 +207,10 @@ fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
         threads: THREADS,
         shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + boxes,
         rate: tile.rate,
-        takes: if boxed(product) { |shape| shape.n % 8 == 0 && fits(shape) } else { fits },
+        takes: match product.output().bytes() {
+            2 => |shape| shape.n % 8 == 0 && fits(shape),
+            _ => fits,
+        },
         launch,
     }
 }
@@ -219,21 +224,19 @@ fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
     let Operands { x, weights, y } = call.operands;
     dispatch.blocks(call.shape, call.sms)?;
     let blocks = tile_of(dispatch).map_or(1, |tile| tile.blocks);
-    let result = if boxed(call.product) { Arg::from(results(y, call)) } else { y.into() };
+    let rows = operand(x, m, ROWS, call);
+    // Where no map takes the results, the kernel looks at none; it only has to be one.
+    let map = if boxed(call.product, n) { results(y, call) } else { rows };
+    let straight = (call.product.output().bytes() == 4).then(|| Arg::from(y));
+    let maps = [rows, operand(weights, n, dispatch.tile[1] / blocks, call), map];
+    let sizes = [m, n, k].map(Arg::from);
     Ok(Launch {
         family: dispatch.family,
         entry: dispatch.entry,
         grid: [blocks * clusters(dispatch.tile[1], blocks, call), 1, 1],
         block: [dispatch.threads, 1, 1],
         shared_bytes: dispatch.shared_bytes,
-        args: vec![
-            operand(x, m, ROWS, call).into(),
-            operand(weights, n, dispatch.tile[1] / blocks, call).into(),
-            result,
-            m.into(),
-            n.into(),
-            k.into(),
-        ],
+        args: maps.map(Arg::from).into_iter().chain(straight).chain(sizes).collect(),
         early: false,
     })
 }
@@ -265,16 +268,20 @@ pub(super) fn operand(slot: Slot, rows: u32, at_a_time: u32, call: &Call) -> Ten
 
 /// Rows of Y as warps store them.
 fn results(slot: Slot, call: &Call) -> TensorMap {
-    let element = match call.product.output() {
+    let (output, n) = (call.product.output(), call.shape.n);
+    let element = match output {
         Element::Bf16 => TensorElement::Bf16,
-        _ => TensorElement::F16,
+        Element::F16 => TensorElement::F16,
+        Element::I32 => TensorElement::I32,
+        _ => TensorElement::F32,
     };
+    let bytes = output.bytes() as u32;
     TensorMap {
         slot,
         element,
-        size: [call.shape.n.into(), call.shape.m.into()],
-        row_bytes: 2 * u64::from(call.shape.n),
-        tile: [SLAB / 2, WARP_ROWS],
+        size: [n.into(), call.shape.m.into()],
+        row_bytes: u64::from(n) * u64::from(bytes),
+        tile: [SLAB / bytes, WARP_ROWS],
         swizzled: true,
     }
 }
@@ -399,6 +406,11 @@ mod tests {
         let launch = launched(&facts, Product::S8, shape(300, 521, 80));
         let Arg::TensorMap(weights) = launch.args[1] else { panic!("a map") };
         assert_eq!((weights.row_bytes, weights.tile), (80, [128, 256]));
-        assert!(matches!(launch.args[2], Arg::Slot(_)));
+        assert_eq!(launch.args[2], launch.args[0], "no map has rows of 2084 bytes");
+        assert!(matches!(launch.args[3], Arg::Slot(_)));
+        let launch = launched(&facts, Product::S8, shape(300, 516, 80));
+        let Arg::TensorMap(results) = launch.args[2] else { panic!("a map") };
+        assert_eq!((results.size, results.row_bytes), ([516, 300], 2064));
+        assert_eq!((results.element, results.tile), (TensorElement::I32, [32, 16]));
     }
 }
