@@ -64,16 +64,16 @@ template <class P> struct Tiles {
     __device__ __forceinline__ u32 col() const { return index % (BAND * across) / height() * P::COLS; }
 };
 
-// One thread has everything loaded.
+// One thread has everything loaded, of k what lies between two slabs.
 template <class P>
-__device__ __forceinline__ void load(const Layout<P>& at, const TensorMap& x, const TensorMap& w, Tiles<P> tiles, u32 slabs, u32 per_slab) {
+__device__ __forceinline__ void load(const Layout<P>& at, const TensorMap& x, const TensorMap& w, Tiles<P> tiles, u32 begin, u32 end, u32 per_slab) {
     constexpr u32 SHARE = P::COLS / P::BLOCKS;
     const u32 rank = blockIdx.x % P::BLOCKS;
     Turn<P::STAGES> turn;
     for (; tiles.any(); tiles.next()) {
         const u32 row = tiles.row(), col = tiles.col() + rank * SHARE;
 #pragma unroll 1
-        for (u32 k = 0; k < slabs * per_slab; k += per_slab, turn.next()) {
+        for (u32 k = begin * per_slab; k < end * per_slab; k += per_slab, turn.next()) {
             wait_barrier(at.empty(turn.stage), turn.parity ^ 1);
             const u32 full = at.full(turn.stage), to = at.stage(turn.stage);
             arrive_expecting(full, P::STAGE);
@@ -222,29 +222,31 @@ __device__ __forceinline__ void store_straight(typename P::Out* y, const typenam
     }
 }
 
+template <class P> __device__ __forceinline__ void begin(const Layout<P>& at, const TensorMap& x, const TensorMap& w) {
+    prefetch_map(x);
+    prefetch_map(w);
+#pragma unroll
+    for (u32 i = 0; i < P::STAGES; i++) {
+        init_barrier(at.full(i), 1);
+        init_barrier(at.empty(i), P::EMPTIED);
+    }
+    fence_init();
+}
+
 template <class P>
 __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w, const TensorMap& y, typename P::Out* straight, u32 m, u32 n, u32 k) {
     constexpr u32 PER_SLAB = SLAB / P::BYTES;
     const u32 slabs = ceil_div(k, PER_SLAB);
     extern __shared__ u8 shared[];
     const Layout<P> at(shared_address(shared));
-    if (threadIdx.x == 0) {
-        prefetch_map(x);
-        prefetch_map(w);
-#pragma unroll
-        for (u32 i = 0; i < P::STAGES; i++) {
-            init_barrier(at.full(i), 1);
-            init_barrier(at.empty(i), P::EMPTIED);
-        }
-        fence_init();
-    }
+    if (threadIdx.x == 0) begin<P>(at, x, w);
     if constexpr (P::BLOCKS > 1) meet_cluster(); else __syncthreads();
     Tiles<P> tiles(m, n);
     // The same for every lane, and told so to the compiler.
     const u32 own = __shfl_sync(ALL, warp_id(), 0);
     if (own < GROUP / WARP) {
         fewer_registers<40>();
-        if (threadIdx.x == 0) load<P>(at, x, w, tiles, slabs, PER_SLAB);
+        if (threadIdx.x == 0) load<P>(at, x, w, tiles, 0, slabs, PER_SLAB);
     } else {
         more_registers<232>();
         const u32 warp = own - GROUP / WARP;
@@ -265,6 +267,75 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
     }
     // No block leaves while another may write to its shared memory.
     if constexpr (P::BLOCKS > 1) meet_cluster();
+}
+
+// Sums of a tile in the place of the stages. Rows are so far apart that half a warp meets every bank once.
+template <class P> struct TileSums {
+    static constexpr u32 LINE = (P::COLS + 8) * 4;
+    static_assert(ROWS * LINE <= P::STAGES * P::STAGE);
+
+    static __device__ __forceinline__ void place(u32 sums, u32 row, const float (&d)[P::SUMS]) {
+        const u32 to = sums + (row + lane_id() / 4) * LINE + lane_id() % 4 * 8;
+#pragma unroll
+        for (u32 i = 0; i < P::SUMS; i += 2) store_shared8(to + i / 4 * 32 + i / 2 % 2 * 8 * LINE, bits_of(d[i]), bits_of(d[i + 1]));
+    }
+    // Adds up what the blocks of the cluster placed, and stores it: each a part of the rows, four columns a thread.
+    template <u32 PARTS> static __device__ __forceinline__ void add(u32 sums, void* y, u32 row, u32 col, u32 m, u32 n, u32 wide) {
+        constexpr u32 FOURS = P::COLS / 4, EACH = ROWS / PARTS;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < EACH * FOURS; i += blockDim.x) {
+            const u32 line = blockIdx.y * EACH + i / FOURS, j = i % FOURS * 4, to = col + j;
+            if (row + line >= m || to >= n) continue;
+            float all[4] = {};
+#pragma unroll
+            for (u32 part = 0; part < PARTS; part++) {
+                float of[4];
+                load_in_cluster(of, in_block(sums + line * LINE + j * 4, part));
+#pragma unroll
+                for (u32 e = 0; e < 4; e++) all[e] += of[e];
+            }
+            put_four<typename P::Out>(y, u64(row + line) * n + to, all, n - to, wide);
+        }
+    }
+};
+
+// One tile for each cluster, whose blocks share k: where there are fewer tiles than multiprocessors.
+template <class P, u32 PARTS>
+__device__ __forceinline__ void multiply_part(const TensorMap& x, const TensorMap& w, void* y, u32 m, u32 n, u32 k, u32 wide) {
+    constexpr u32 PER_SLAB = SLAB / P::BYTES;
+    const u32 slabs = ceil_div(k, PER_SLAB), each = ceil_div(slabs, PARTS);
+    const u32 first = min(blockIdx.y * each, slabs), count = min(each, slabs - first);
+    extern __shared__ u8 shared[];
+    const Layout<P> at(shared_address(shared));
+    if (threadIdx.x == 0) begin<P>(at, x, w);
+    __syncthreads();
+    const Tiles<P> tile(m, n);
+    // The same for every lane, and told so to the compiler.
+    const u32 own = __shfl_sync(ALL, warp_id(), 0);
+    if (own < GROUP / WARP) {
+        fewer_registers<40>();
+        if (threadIdx.x == 0) load<P>(at, x, w, tile, first, first + count, PER_SLAB);
+        sync_cluster();
+    } else {
+        more_registers<232>();
+        const u32 warp = own - GROUP / WARP;
+        Multiplier<P> multiplier = {at, warp / 4, {}};
+        typename P::Sum d[P::SUMS];
+        if (count > 0) {
+            multiplier.sum(count, d);
+        } else {
+            // The last blocks of a cluster have nothing where k is short.
+#pragma unroll
+            for (u32 i = 0; i < P::SUMS; i++) d[i] = 0.0f;
+        }
+        // Every warp is done with the stages, where the sums go.
+        asm volatile("barrier.sync 1, 256;" ::: "memory");
+        TileSums<P>::place(at.stages, warp * WARP_ROWS, d);
+        sync_cluster();
+    }
+    TileSums<P>::template add<PARTS>(at.stages, y, tile.row(), tile.col(), m, n, wide);
+    // No block leaves while another reads its sums.
+    meet_cluster();
 }
 
 #define HOPPER(BLOCKS) extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(3 * GROUP, 1)
@@ -299,6 +370,16 @@ PRODUCT32(gemm_e4m3_128x128, WgmmaE4m3, float, 128, 1, 6)
 PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5)
 PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
 PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)
+// Results as fp32 where they are to be `wide`.
+#define PARTS(NAME, KIND, T, COUNT)                                                                                          \
+    extern "C" __global__ void __cluster_dims__(1, COUNT, 1) __launch_bounds__(3 * GROUP, 1)                                 \
+    NAME(MAP x, MAP w, void* y, u32 m, u32 n, u32 k, u32 wide) {                                                             \
+        multiply_part<Product<KIND, T, 128, 1, 6>, COUNT>(x, w, y, m, n, k, wide);                                           \
+    }
+PARTS(gemm_f16_parts_128x128k2, WgmmaF16, f16, 2)
+PARTS(gemm_f16_parts_128x128k4, WgmmaF16, f16, 4)
+PARTS(gemm_bf16_parts_128x128k2, WgmmaBf16, bf16, 2)
+PARTS(gemm_bf16_parts_128x128k4, WgmmaBf16, bf16, 4)
 // Up to 64 tokens: two blocks of a multiprocessor have 113 KiB each.
 SKINNY(gemm_f16_few16c2, WgmmaF16, f16, 16, 2, 6)
 SKINNY(gemm_f16_few16c4, WgmmaF16, f16, 16, 4, 6)

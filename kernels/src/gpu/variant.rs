@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::shape::Shape;
 
 /// Most variants of a kernel on one device: more are not worth their bytes nor the time to try them.
-pub const MOST_VARIANTS: usize = 6;
+pub const MOST_VARIANTS: usize = 8;
 
 /// One way to compute a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,8 @@ pub(super) struct StreamKSteps {
 const LEAST_STEPS: u32 = 8;
 /// Products of 16-bit numbers in a cycle of a multiprocessor, of data-centre devices: adding up is dearest there.
 const PRODUCTS: f64 = 1024.0;
+/// Cycles to add up what blocks of a cluster have of a tile (an estimate): 64 KiB placed and read again at 128 bytes a cycle, and meeting twice.
+const ADDING: f64 = 3000.0;
 
 /// One way to compute a product.
 #[derive(Clone, Copy)]
@@ -55,6 +57,8 @@ pub(super) struct Dispatch {
     pub rate: f64,
     /// How blocks share tiles, where they do.
     pub stream_k: Option<StreamKSteps>,
+    /// Blocks that share k of a tile and add up through each other's shared memory.
+    pub parts: u32,
     /// Whether it takes a size.
     pub takes: fn(Shape) -> bool,
     /// Its launch.
@@ -90,12 +94,13 @@ impl Dispatch {
     pub(super) fn promise(&self, facts: &DeviceFacts, shape: Shape) -> f64 {
         let [rows, columns] = self.tile.map(f64::from);
         let (tiles, sms) = (self.tiles(shape), u64::from(facts.sms.max(1)));
-        let (each, join) = match self.stream_k(shape, facts.sms) {
-            None => (tiles.div_ceil(sms) as f64, 0.0),
-            Some(stream_k) => {
-                (tiles as f64 / sms as f64, stream_k.join() * PRODUCTS / f64::from(shape.k.max(1)))
+        let (each, join) = match (self.stream_k(shape, facts.sms), self.parts) {
+            (Some(stream_k), _) => (tiles as f64 / sms as f64, stream_k.join()),
+            (None, 1) => (tiles.div_ceil(sms) as f64, 0.0),
+            (None, parts) => {
+                ((tiles * u64::from(parts)).div_ceil(sms) as f64 / f64::from(parts), ADDING)
             }
         };
-        each * rows * columns / self.rate + join
+        each * rows * columns / self.rate + join * PRODUCTS / f64::from(shape.k.max(1))
     }
 }

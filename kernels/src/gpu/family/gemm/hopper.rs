@@ -9,13 +9,16 @@
 //! turn by as many blocks as there are multiprocessors, or as few as take no longer. Results leave through shared memory by a tensor map, which wants
 //! rows of a multiple of 16 bytes: 16-bit ones of other widths are left to `mma.sync`, 32-bit ones go straight to memory. That would cost all of them 64
 //! stores a thread of eight rows each, some 4000 clocks of the first-level cache for a tile whose products take 32 768 at k = 4096 of int8 (by count).
+//! Where tiles are fewer than multiprocessors, two or four blocks of a cluster share k of one and add up in fp32 through each other's shared memory; what
+//! leaves then needs no tensor map.
 //! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside. Of two sets of sums 256 columns would take 256 of the 232 registers
 //! that a thread can have, 192 take 192; two blocks would share a multiprocessor with 80 registers a thread, less than the sums of 128 columns.
 //!
 //! Rejected: two multiplying warpgroups that take turns with a tile each, so that results of one leave while the other multiplies (with 64 × 256 or
 //! 128 × 128 each, shared memory is busy for 640 clocks where the tensor cores are for 512, against 1024 for both here; what would be hidden is some
 //! thousand of 66 000 clocks at k = 4096, by count of instructions); clusters of four (half a wave of them does not fit the groups of
-//! multiprocessors).
+//! multiprocessors); four boxes a warp, which take a stage for the one or two of a hundred clocks that the third and fourth box wait now (what three stages hide
+//! less, a device tells); tf32 and sums of fp16, which stay with `mma.sync` at three quarters of the rate at best, as their route says.
 
 use super::dispatch::{Call, Dispatch};
 use super::product::Product;
@@ -49,6 +52,8 @@ struct Tile {
     columns: u32,
     /// Blocks of a cluster.
     blocks: u32,
+    /// Blocks that share k of a tile.
+    parts: u32,
     stages: u32,
     /// Against the best tile of `mma.sync`: see [`rate`].
     rate: f64,
@@ -60,7 +65,12 @@ const fn tile(name: &'static str, what: &'static str, columns: u32, blocks: u32)
         192 => 5,
         _ => 6,
     };
-    Tile { variant: Variant { name, what }, columns, blocks, stages, rate: rate(columns, blocks) }
+    let rate = rate(columns, blocks);
+    Tile { variant: Variant { name, what }, columns, blocks, parts: 1, stages, rate }
+}
+
+const fn shared(name: &'static str, what: &'static str, parts: u32) -> Tile {
+    Tile { parts, ..tile(name, what, 128, 1) }
 }
 
 /// `mma.sync` has half of the rate at best where a block is alone on its multiprocessor. Shared memory passes 128 bytes a clock, written once and
@@ -80,6 +90,8 @@ const LARGE: Tile = tile("wgmma128x256", "wgmma, large tiles", 256, 1);
 const MIDDLE_PAIR: Tile = tile("wgmma128x192c2", "wgmma, large tiles, two blocks share W", 192, 2);
 const SMALL_PAIR: Tile = tile("wgmma128x128c2", "wgmma, small tiles, two blocks share W", 128, 2);
 const SMALL: Tile = tile("wgmma128x128", "wgmma, small tiles", 128, 1);
+const TWO_PARTS: Tile = shared("wgmma128x128k2", "wgmma, small tiles, two blocks share k", 2);
+const FOUR_PARTS: Tile = shared("wgmma128x128k4", "wgmma, small tiles, four blocks share k", 4);
 
 /// A product that wgmma has.
 struct Row {
@@ -97,12 +109,19 @@ const ROWS_OF: &[Row] = &[
             (LARGE_PAIR, "gemm_f16_128x256c2"),
             (LARGE, "gemm_f16_128x256"),
             (SMALL, "gemm_f16_128x128"),
+            (TWO_PARTS, "gemm_f16_parts_128x128k2"),
+            (FOUR_PARTS, "gemm_f16_parts_128x128k4"),
         ],
     },
     Row {
         product: Product::F16Out32,
         by: "wgmma.m64n256k16",
-        dispatches: &[(LARGE_PAIR, "gemm_f16_out32_128x256c2"), (SMALL, "gemm_f16_out32_128x128")],
+        dispatches: &[
+            (LARGE_PAIR, "gemm_f16_out32_128x256c2"),
+            (SMALL, "gemm_f16_out32_128x128"),
+            (TWO_PARTS, "gemm_f16_parts_128x128k2"),
+            (FOUR_PARTS, "gemm_f16_parts_128x128k4"),
+        ],
     },
     Row {
         product: Product::Bf16,
@@ -111,6 +130,8 @@ const ROWS_OF: &[Row] = &[
             (LARGE_PAIR, "gemm_bf16_128x256c2"),
             (LARGE, "gemm_bf16_128x256"),
             (SMALL, "gemm_bf16_128x128"),
+            (TWO_PARTS, "gemm_bf16_parts_128x128k2"),
+            (FOUR_PARTS, "gemm_bf16_parts_128x128k4"),
         ],
     },
     Row {
@@ -119,6 +140,8 @@ const ROWS_OF: &[Row] = &[
         dispatches: &[
             (LARGE_PAIR, "gemm_bf16_out32_128x256c2"),
             (SMALL, "gemm_bf16_out32_128x128"),
+            (TWO_PARTS, "gemm_bf16_parts_128x128k2"),
+            (FOUR_PARTS, "gemm_bf16_parts_128x128k4"),
         ],
     },
     Row {
@@ -196,8 +219,12 @@ fn boxed(product: Product, n: u32) -> bool {
 }
 
 fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
-    // Two boxes of a warp take turns where stages leave room.
-    let boxes = if tile.columns == 192 { BOXES } else { 2 * BOXES };
+    // Two boxes of a warp take turns where stages leave room; parts of a sum leave without.
+    let boxes = match (tile.parts, tile.columns) {
+        (1, 192) => BOXES,
+        (1, _) => 2 * BOXES,
+        _ => 0,
+    };
     Dispatch {
         variant: tile.variant,
         family: FAMILY,
@@ -207,11 +234,12 @@ fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
         threads: THREADS,
         shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + boxes,
         rate: tile.rate,
-        takes: match product.output().bytes() {
-            2 => |shape| shape.n % 8 == 0 && fits(shape),
+        parts: tile.parts,
+        takes: match (tile.parts, product.output().bytes()) {
+            (1, 2) => |shape| shape.n % 8 == 0 && fits(shape),
             _ => fits,
         },
-        launch,
+        launch: if tile.parts == 1 { launch } else { launch_parts },
     }
 }
 
@@ -237,6 +265,24 @@ fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
         block: [dispatch.threads, 1, 1],
         shared_bytes: dispatch.shared_bytes,
         args: maps.map(Arg::from).into_iter().chain(straight).chain(sizes).collect(),
+        early: false,
+    })
+}
+
+/// A cluster for each tile, whose blocks lie one behind the other in y.
+fn launch_parts(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
+    let Shape { m, n, k, .. } = call.shape;
+    let Operands { x, weights, y } = call.operands;
+    let wide = u32::from(call.product.output() == Element::F32);
+    let maps = [operand(x, m, ROWS, call), operand(weights, n, dispatch.tile[1], call)];
+    let rest = [y.into(), m.into(), n.into(), k.into(), wide.into()];
+    Ok(Launch {
+        family: dispatch.family,
+        entry: dispatch.entry,
+        grid: [dispatch.blocks(call.shape, call.sms)?, dispatch.parts, 1],
+        block: [dispatch.threads, 1, 1],
+        shared_bytes: dispatch.shared_bytes,
+        args: maps.map(Arg::from).into_iter().chain(rest).collect(),
         early: false,
     })
 }
@@ -316,7 +362,7 @@ mod tests {
     #[test]
     fn only_a_device_9_0_with_its_memory_and_a_driver_for_it_has_these_ways() {
         let facts = hopper(132);
-        assert_eq!(dispatches(Product::F16, &facts).len(), 3);
+        assert_eq!(dispatches(Product::F16, &facts).len(), 5);
         assert_eq!(dispatches(Product::F32, &facts).len(), 0);
         for other in [
             DeviceFacts { sm: crate::Sm::new(10, 0), ..facts.clone() },
@@ -349,7 +395,11 @@ mod tests {
         for (product, shape, variant) in [
             (Product::Bf16, cube(8192), "wgmma128x256c2"),
             (Product::F16, cube(2048), "wgmma128x256c2"),
-            (Product::F16, shape(128, 8192, 4096), "wgmma128x128"),
+            (Product::F16, shape(128, 8192, 4096), "wgmma128x128k2"),
+            (Product::Bf16, shape(256, 4096, 4096), "wgmma128x128k2"),
+            (Product::Bf16Out32, shape(512, 2048, 8192), "wgmma128x128k2"),
+            (Product::F16, shape(128, 4096, 8192), "wgmma128x128k4"),
+            (Product::F16, shape(1024, 4096, 4096), "wgmma128x256c2"),
             (Product::F16, shape(16, 512, 512), "fewc4"),
             (Product::S8, cube(4096), "wgmma128x256c2"),
             (Product::E4m3, cube(8192), "wgmma128x192c2"),
@@ -367,7 +417,10 @@ mod tests {
         let facts = hopper(132);
         let family = |product, n| launched(&facts, product, shape(4096, n, 4096)).family;
         assert_eq!(family(Product::F16, 4096), FAMILY);
-        assert_eq!(family(Product::F16, 4097), "gemm");
+        let wide = launched(&facts, Product::F16, shape(4096, 4097, 4096));
+        assert_eq!((wide.family, wide.grid), (FAMILY, [32 * 33, 2, 1]), "parts need no map");
+        let parts = launched(&facts, Product::F16, shape(128, 4097, 4096));
+        assert_eq!((parts.family, parts.grid), (FAMILY, [33, 4, 1]), "no map for what leaves");
         assert_eq!(family(Product::F16Out32, 4097), FAMILY);
         assert_eq!(family(Product::E5m2, 4097), FAMILY);
         let forced = facts.with_variant("gemm.f16", "wgmma128x256");

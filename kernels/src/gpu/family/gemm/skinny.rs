@@ -64,6 +64,7 @@ fn dispatch(variant: Variant, entry: &'static str) -> Dispatch {
         shared_bytes: shared_bytes(TILES[1]),
         rate: 1.0,
         stream_k: None,
+        parts: 1,
         takes: |shape| shape.m <= MOST_TOKENS,
         launch,
     }
@@ -154,7 +155,7 @@ mod tests {
             (33, 14_336, 4096, "fewc2"),
             (1, 1024, 4096, "fewc4"),
             (64, 28_672, 4096, "fewc4"),
-            (65, 8192, 8192, "wgmma128x128"),
+            (65, 8192, 8192, "wgmma128x128k2"),
         ] {
             let dispatch = choose(Product::F16, &hopper(), shape(m, n, k), false).unwrap();
             assert_eq!(dispatch.variant.name, name, "{m}×{n}×{k}");

@@ -197,6 +197,7 @@ pub(super) fn dispatches(product: Product, facts: &DeviceFacts) -> Vec<Dispatch>
         shared_bytes: tile.shared_bytes,
         rate: tile.rate,
         stream_k: tile.stream_k,
+        parts: 1,
         takes: tile.takes,
         launch,
     };

@@ -180,6 +180,8 @@ const TILES: Together = Together {
 const PAIRS: Together =
     Together { entry: "gemm_f16_128x256c2", variant: "wgmma128x256c2", ..TILES };
 const FEW: Together = Together { entry: "gemm_f16_few64c2", variant: "fewc2", ..TILES };
+const PARTS: Together =
+    Together { entry: "gemm_f16_parts_128x128k2", variant: "wgmma128x128k2", ..TILES };
 const BYTES: Together = Together {
     kernel: "gemm.e4m3",
     entry: "gemm_e4m3_128x128c2",
@@ -244,6 +246,10 @@ const MUTATIONS: &[Mutation] = &[
     but(of_warpgroups(&TILES, FORGETFUL), &[0], "the first product is added to nothing"),
     of_warpgroups(&PAIRS, NO_CLUSTER_WAIT),
     of_warpgroups(&PAIRS, OF_ITSELF),
+    of_warpgroups(&PARTS, UNAWAITED),
+    of_warpgroups(&PARTS, NO_NAMED_BARRIER),
+    of_warpgroups(&PARTS, NO_CLUSTER_WAIT),
+    of_warpgroups(&PARTS, OF_ITSELF),
     of_warpgroups(&FEW, UNSEEN_BARRIERS),
     of_warpgroups(&FEW, UNAWAITED),
     of_warpgroups(&FEW, UNCOUNTED),
