@@ -304,7 +304,7 @@ macro_rules! readings {
 
             /// Fields that were written.
             #[derive(serde::Deserialize)]
-            pub struct Written {
+            $vis struct Written {
                 $(#[serde(default = "Option::default", deserialize_with = "present")]
                 $field: Option<Option<$ty>>,)*
                 #[serde(default)]

@@ -42,8 +42,11 @@ pub(super) fn processes(bytes: &[u8], trace: &mut Trace) {
     let mut provider = HostProvider::new(options);
     let process = GpuProcess { pid: 42, gpu: "GPU-1".into(), ..GpuProcess::default() };
     for _ in 0..2 {
-        let context =
-            Context { since_last: Duration::from_secs(1), gpu_processes: vec![process.clone()] };
+        let context = Context {
+            since_last: Duration::from_secs(1),
+            brief: false,
+            gpu_processes: vec![process.clone()],
+        };
         let section = provider.poll(&context);
         let Section::Host(section) = section else { panic!("it is the host that was asked") };
         assert!(section.processes.len() <= 1);
