@@ -228,7 +228,8 @@ impl Provider for NvmlProvider {
         self.slots.iter_mut().filter(|slot| slot.is_late()).for_each(Slot::make_late);
         // Not at first sight: it would be waited for.
         if self.options.catalogue && self.polls > 0 {
-            self.slots.iter_mut().for_each(|slot| enrich(&mut slot.gpu));
+            let fresh = self.slots.iter_mut().filter(|slot| slot.fresh);
+            fresh.for_each(|slot| enrich(&mut slot.gpu));
         }
         self.polls += 1;
         Section::Gpu(Box::new(self.section()))
