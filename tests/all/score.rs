@@ -43,6 +43,9 @@ const LEAST_RIGHT_LOCAL: usize = 27;
 /// The same of the reports of serving frameworks. When first asked, 21 of 70 were right, 40 unknown and 5 confidently wrong.
 const LEAST_RIGHT_SERVING: usize = 58;
 
+/// The same of the later reports of local use.
+const LEAST_RIGHT_LOCAL_LATER: usize = 0;
+
 /// More confidently wrong answers than this share are not tolerated.
 const MOST_CONFIDENTLY_WRONG: f64 = 0.03;
 
@@ -71,6 +74,8 @@ enum Block {
     Local,
     /// The same, of serving frameworks and the kernels they load.
     Serving,
+    /// The same, put down when rules had learned from those.
+    LocalLater,
     /// Causes of misses were looked at.
     Causes,
 }
@@ -220,14 +225,14 @@ fn every_reported_row_is_there_once_with_its_source() {
     let (rows, held_out) = (reported(Block::First), reported(Block::HeldOut));
     let (later, causes) = (reported(Block::HeldOutLater), reported(Block::Causes));
     let (last, local) = (reported(Block::HeldOutLast), reported(Block::Local));
-    let serving = reported(Block::Serving);
+    let (serving, local_later) = (reported(Block::Serving), reported(Block::LocalLater));
     let numbers: Vec<_> = rows.iter().map(|one| one.row).collect();
     assert_eq!(numbers, (1..=ROWS).collect::<Vec<_>>());
-    for block in [&held_out, &later, &last, &local, &serving] {
+    for block in [&held_out, &later, &last, &local, &serving, &local_later] {
         assert!(block.windows(2).all(|two| two[0].row < two[1].row), "a number is there twice");
     }
-    let held_out = held_out.iter().chain(&later).chain(&last).chain(&local).chain(&serving);
-    for one in rows.iter().chain(held_out).chain(&causes) {
+    let held = [held_out, later, last, local, serving, local_later, causes];
+    for one in rows.iter().chain(held.iter().flatten()) {
         assert!(!one.source.is_empty() && !one.words.is_empty(), "row {}", one.row);
         assert_ne!(one.outcome, Outcome::Unknown, "row {}", one.row);
         let ran = one.outcome == Outcome::Works;
@@ -332,6 +337,11 @@ fn reports_of_local_use_are_met_and_rarely_contradicted() {
 #[test]
 fn reports_of_serving_are_met_and_rarely_contradicted() {
     check("serving", &reported(Block::Serving), LEAST_RIGHT_SERVING);
+}
+
+#[test]
+fn later_reports_of_local_use_are_met_and_rarely_contradicted() {
+    check("local later", &reported(Block::LocalLater), LEAST_RIGHT_LOCAL_LATER);
 }
 
 #[test]
