@@ -55,7 +55,9 @@ fact_files!(
     "ada.toml",
     "hopper.toml",
     "blackwell.toml",
+    "boards.toml",
     "jetson.toml",
+    "mobile.toml",
 );
 
 /// Splits a file before every `[[table]]` header, with the place of each piece. A table at a time

@@ -36,7 +36,7 @@ fn the_program_knows_what_the_files_say() {
 
 #[test]
 fn every_part_is_known_dated_and_sourced() {
-    assert_eq!(facts().parts().len(), 183);
+    assert_eq!(facts().parts().len(), 334);
     for part in facts().parts() {
         let name = &part.market_name;
         assert!(facts().arch(part.sm).is_some(), "{name}: {}", part.sm);
@@ -80,12 +80,39 @@ fn names_and_device_ids_are_shared_only_where_it_is_known() {
     assert_eq!(
         names.into_keys().collect::<Vec<_>>(),
         [
+            "NVIDIA GeForce GTX 1050",
+            "NVIDIA GeForce GTX 1050 Ti",
+            "NVIDIA GeForce GTX 1060",
+            "NVIDIA GeForce GTX 1070",
+            "NVIDIA GeForce GTX 1080",
+            "NVIDIA GeForce GTX 1650",
+            "NVIDIA GeForce GTX 1650 Ti",
+            "NVIDIA GeForce GTX 1650 with Max-Q Design",
+            "NVIDIA GeForce MX450",
             "NVIDIA GeForce RTX 2060",
+            "NVIDIA GeForce RTX 2060 SUPER",
+            "NVIDIA GeForce RTX 2070",
+            "NVIDIA GeForce RTX 2080",
             "NVIDIA GeForce RTX 3050",
+            "NVIDIA GeForce RTX 3050 Laptop GPU",
+            "NVIDIA GeForce RTX 3060",
             "NVIDIA GeForce RTX 3080",
             "NVIDIA GeForce RTX 4060 Ti",
+            "NVIDIA GeForce RTX 5060 Ti",
+            "NVIDIA RTX A1000 Laptop GPU",
+            "NVIDIA RTX A2000 Laptop GPU",
+            "NVIDIA RTX A3000 Laptop GPU",
             "NVIDIA Thor",
             "Orin (nvgpu)",
+            "Quadro P1000",
+            "Quadro P2000",
+            "Quadro P4000",
+            "Quadro P5000",
+            "Quadro P600",
+            "Quadro P620",
+            "Quadro RTX 4000",
+            "Quadro RTX 5000",
+            "Quadro T1000",
             "Xavier",
         ]
     );
@@ -161,7 +188,8 @@ fn known_cells_are_right() {
     }
     assert!(support(Sm::new(6, 1), None, Dtype::Fp16).detail.starts_with("1/64"));
     for part in facts().parts().iter().filter(|part| part.chip.starts_with("TU11")) {
-        for (dtype, support) in facts().dtype_support(part.sm, Some(part.pci_ids[0].0)) {
+        let Some(id) = part.pci_ids.first() else { continue };
+        for (dtype, support) in facts().dtype_support(part.sm, Some(id.0)) {
             assert_ne!(support.how, How::TensorCore, "{} {dtype}", part.market_name);
         }
     }
@@ -422,7 +450,12 @@ fn searching_narrows_and_puts_the_named_first() {
     assert_eq!(facts().search("3090")[0].market_name, "GeForce RTX 3090");
     assert!(facts().search("hopper").iter().all(|part| part.sm == Sm::new(9, 0)));
     assert_eq!(facts().search("hopper 141").len(), 3);
-    assert!(facts().search("sm_75 laptop").is_empty());
+    assert!(facts().search("sm_70 laptop").is_empty());
+    let one = |words: &str| facts().search(words)[0].market_name.as_str();
+    assert_eq!(one("A2000 8GB laptop"), "NVIDIA RTX A2000 Laptop GPU 8GB");
+    assert_eq!(one("RTX 4060 Laptop"), "GeForce RTX 4060 Laptop GPU");
+    assert_eq!(one("Quadro P3200"), "Quadro P3200 Mobile");
+    assert_eq!(found("P3200").bandwidth_gbs, 168.2);
 }
 
 #[test]
