@@ -156,6 +156,7 @@ fn scan_of(library: &Library) -> Scan {
         data: Vec::new(),
         sizes: std::collections::BTreeMap::new(),
         warnings: Vec::new(),
+        damage: None,
         members: Vec::new(),
     }
 }

@@ -7,4 +7,4 @@ pub mod binary;
 pub mod env;
 mod survey;
 
-pub use survey::{EnvironmentScan, ScanProgress, Scanner};
+pub use survey::{Damage, EnvironmentScan, ScanProgress, Scanner};

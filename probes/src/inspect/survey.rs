@@ -19,6 +19,20 @@ pub struct EnvironmentScan {
     pub scans: BTreeMap<PathBuf, Scan>,
     /// Binaries that could not be read.
     pub unreadable: Vec<Unreadable>,
+    /// Binaries that are not whole, and why.
+    #[serde(default)]
+    pub damaged: BTreeMap<PathBuf, String>,
+}
+
+/// A binary of a package that is not as it was installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// What is wrong with it: `is missing`.
+    pub what: &'a str,
+    /// Whether the package is nothing without it: no other of its binaries is twice as large.
+    pub is_main: bool,
 }
 
 /// How far the reading of binaries has come.
@@ -65,29 +79,33 @@ impl EnvironmentScan {
         let files = libraries(&inventory);
         let mut advance = ScanProgress {
             files_total: files.len(),
-            bytes_total: files.values().sum(),
+            bytes_total: files.values().map(|one| one.bytes).sum(),
             ..ScanProgress::default()
         };
         let begun = Instant::now();
         let mut survey = Self { inventory, ..Self::default() };
-        for (path, bytes) in files {
+        for (path, file) in files {
             if cancel.load(Ordering::Relaxed) {
                 survey.inventory.cancelled = true;
                 break;
             }
             path.clone_into(&mut advance.place);
             report(&advance);
-            survey.take(path, scan);
+            survey.take(path, file.recorded, scan);
             advance.files += 1;
-            advance.bytes += bytes;
+            advance.bytes += file.bytes;
             advance.left = advance.left_after(begun.elapsed());
         }
         report(&advance);
         survey
     }
 
-    fn take(&mut self, path: PathBuf, scan: Scanner<'_>) {
-        match scan(&path) {
+    fn take(&mut self, path: PathBuf, recorded: Option<u64>, scan: Scanner<'_>) {
+        let found = scan(&path);
+        if let Some(damage) = damage(&path, recorded, &found) {
+            self.damaged.insert(path.clone(), damage);
+        }
+        match found {
             Ok(found) if found.has_device_code() => drop(self.scans.insert(path, found)),
             // Most shared libraries have no device code, and some names end in .so without being one.
             Ok(_) | Err(ScanError { why: Why::Unrecognised, .. }) => {}
@@ -110,6 +128,7 @@ impl EnvironmentScan {
         }
         let kept = libraries(inventory);
         self.scans.retain(|path, _| kept.contains_key(path));
+        self.damaged.retain(|path, _| kept.contains_key(path));
         self.unreadable = Vec::new();
     }
 
@@ -130,6 +149,7 @@ impl EnvironmentScan {
         known.processes.retain(|one| processes.iter().all(|new| new.pid != one.pid));
         known.processes.extend(processes);
         self.scans.extend(later.scans);
+        self.damaged.extend(later.damaged);
         for place in later.unreadable {
             if !self.unreadable.contains(&place) {
                 self.unreadable.push(place);
@@ -142,17 +162,50 @@ impl EnvironmentScan {
         self.inventory.processes.iter().find(|one| one.pid == pid)
     }
 
+    /// The largest binary of a package that is missing or not whole.
+    pub fn damage<'a>(&'a self, package: &'a Package) -> Option<Damage<'a>> {
+        let whole = |one: &Library| one.recorded.unwrap_or(one.bytes).max(one.bytes);
+        let cut = package.libraries.iter().filter_map(|one| {
+            let what = self.damaged.get(&one.path)?;
+            Some((one, what.as_str()))
+        });
+        let missing = package.missing.iter().map(|one| (one, "is missing"));
+        let (worst, what) = cut.chain(missing).max_by_key(|(one, _)| whole(one))?;
+        let largest = package.libraries.iter().map(whole).max().unwrap_or_default();
+        Some(Damage { path: &worst.path, what, is_main: whole(worst) >= largest / 2 })
+    }
+
     /// The binaries of a package that carry device code.
     pub fn device_code<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = &'a Scan> {
         package.libraries.iter().filter_map(|library| self.scans.get(&library.path))
     }
 }
 
-/// Every binary once, with its size.
-fn libraries(inventory: &Inventory) -> BTreeMap<PathBuf, u64> {
+/// Every binary once.
+fn libraries(inventory: &Inventory) -> BTreeMap<PathBuf, Library> {
     let packages = inventory.environments.iter().flat_map(|one: &Environment| &one.packages);
     let each = packages.flat_map(|package| &package.libraries);
-    each.map(|library: &Library| (library.path.clone(), library.bytes)).collect()
+    each.map(|library: &Library| (library.path.clone(), library.clone())).collect()
+}
+
+/// Smaller files whose names end in .so can be scripts of a linker, which are text.
+const SMALLEST_LIBRARY: u64 = 4096;
+
+/// Why a binary cannot be whole: its own tables lead beyond its end, or it is none although the record of its package lists one.
+fn damage(path: &Path, recorded: Option<u64>, found: &Result<Scan, ScanError>) -> Option<String> {
+    let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
+    let short = recorded.filter(|recorded| bytes < *recorded).map(|recorded| {
+        format!("holds {bytes} of the {recorded} bytes that the record of its package lists")
+    });
+    match found {
+        Ok(scan) => scan.damage.clone().map(|damage| short.unwrap_or(damage)),
+        Err(ScanError { why: Why::Unrecognised, .. }) => short.or_else(|| {
+            let listed = recorded.is_some_and(|recorded| recorded > SMALLEST_LIBRARY);
+            listed
+                .then(|| "is no library: its contents are not those that were installed".to_owned())
+        }),
+        Err(ScanError { why: Why::Read(_), .. }) => None,
+    }
 }
 
 #[cfg(test)]
@@ -165,7 +218,7 @@ mod tests {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/binaries/lz4.fatbin");
         let scan = scan_file(&file).expect("is a fat binary");
         let package = |name: &str, cuda: Option<&str>| {
-            let library = Library { path: name.into(), bytes: 1 };
+            let library = Library { path: name.into(), bytes: 1, recorded: None };
             let cuda = cuda.map(str::to_owned);
             let (name, libraries) = (name.to_owned(), vec![library]);
             Package { normalized: name.clone(), name, libraries, cuda, ..Package::default() }

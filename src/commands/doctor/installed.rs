@@ -16,8 +16,8 @@ use super::{Finding, Outcome};
 use crate::commands::answer::findings::findings as found_before;
 use crate::commands::environments::scan_environments;
 use crate::commands::identity::today;
-use crate::commands::inspect::{driver_problem, kind};
-use crate::engine::installed::{Installed, target_coverage};
+use crate::commands::inspect::{driver_problem, kind, searched};
+use crate::engine::installed::{Installed, package_coverage};
 use crate::engine::{Assumptions, Fix, Level, Outcome as Answer, Target, evaluate, rows};
 
 /// Packages named of one environment.
@@ -107,6 +107,7 @@ pub(crate) fn environments(here: &Here) -> Finding {
         (false, 0) => {}
         (false, _) => lines.push(format!("nothing for a GPU in {bare} more")),
     }
+    lines.extend(here.survey.inventory.searched.iter().map(searched));
     let unreadable = unreadable(&here.survey);
     let outcome = if unreadable.is_some() { Outcome::Warn } else { Outcome::Pass };
     let remedy = if unreadable.is_some() { "run as a user who may read them" } else { "" };
@@ -136,11 +137,9 @@ pub(crate) fn binaries(here: &Here) -> Finding {
     for (home, package, target) in each(here) {
         let Some(sm) = target.sm else { continue };
         let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
-        let name = format!("{} {}", package.name, package.full_version());
-        let scans = here.survey.device_code(package);
-        let Some(reach) = target_coverage(&name, scans, (sm, driver), home.cuda_runtime()) else {
-            continue;
-        };
+        let runtime = home.cuda_runtime();
+        let reach = package_coverage(&here.survey, package, (sm, driver), runtime);
+        let Some(reach) = reach else { continue };
         judged += 1;
         if reach.outcome == Answer::Fails {
             fails.push(format!("{}: {} ({})", target.label, reach.detail, home.root.display()));
@@ -179,6 +178,9 @@ pub(crate) fn cuda(here: &Here) -> Finding {
     let problems: Vec<String> = own.chain(driver).collect();
     match (homes.is_empty(), problems.is_empty()) {
         (true, _) => skip("nothing for a GPU is installed"),
+        (false, true) if here.gpus.iter().all(|gpu| gpu.cuda.is_none()) => {
+            pass("versions agree; no driver answers that the CUDA runtimes could be compared with")
+        }
         (false, true) => pass("versions agree, and the driver serves every runtime"),
         (false, false) => finding(Outcome::Warn, problems.join("\n"), ""),
     }

@@ -15,10 +15,11 @@ use warpscope_probes::inspect::env::{
 };
 use warpscope_probes::rules::RuleBase;
 
-use super::{Group, Item, Judge, Judging, Report};
+use super::{Group, Item, Judge, Report, binaries};
 use crate::commands::cli::{CliError, Options};
 use crate::commands::environments::scan;
 use crate::config::args;
+use crate::engine::installed::short_name;
 
 /// What was named, by what it is.
 #[derive(Default)]
@@ -84,23 +85,29 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
     let mut items = Vec::new();
     for path in paths {
         let scan = scan_file(path).map_err(|error| CliError::Usage(error.to_string()))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let scans: Vec<Scan> =
-            scan.binaries().iter().filter(|one| one.has_device_code()).cloned().collect();
-        let by = Judging { judges: &report.judges, runtime: None, on_disk: true };
-        items.push(Item::new((&name, ""), scans, by));
+        let name = short_name(path, paths.iter().map(PathBuf::as_path));
+        items.push(Item::of_file((path, name), &scan, &report.judges));
     }
     if !items.is_empty() {
-        let title = "files that were named".to_owned();
-        report.groups.push(Group {
-            title,
-            root: PathBuf::new(),
-            items,
-            problems: Vec::new(),
-            cuda: Vec::new(),
-        });
+        report.groups.push(Group::of_files("files that were named", PathBuf::new(), items));
     }
     Ok(())
+}
+
+/// Binaries below a folder in which there is no environment; whether there are any.
+fn loose_binaries(folder: &Path, report: &mut Report) -> bool {
+    let scans = binaries::below(folder);
+    let relative = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let items = scans
+        .iter()
+        .map(|(path, scan)| Item::of_file((path, relative(path)), scan, &report.judges));
+    let mut items: Vec<Item> = items.collect();
+    items.sort_by_key(Item::place);
+    let any = !items.is_empty();
+    if any {
+        report.groups.push(Group::of_files("binaries", folder.to_owned(), items));
+    }
+    any
 }
 
 /// What an image holds.
@@ -147,15 +154,19 @@ fn environments(
     let folders = named.folders.iter().map(|folder| folder.display().to_string());
     let asked: Vec<String> =
         folders.chain(named.pids.iter().map(|pid| format!("process {pid}"))).collect();
-    let sweep =
-        Sweep { places: Places::here(named.folders), pids: named.pids, only_named: !everything };
+    let places = Places::here(named.folders.clone());
+    let sweep = Sweep { places, pids: named.pids, only_named: !everything };
     let cancel = AtomicBool::new(false);
-    let inventory = sweep.run(&mut Progress::new(&cancel, |_| {}));
-    if !everything && inventory.environments.is_empty() {
+    let mut inventory = sweep.run(&mut Progress::new(&cancel, |_| {}));
+    let bare = named.folders.iter().filter(|folder| !holds_environment(&inventory, folder));
+    let with_binaries: Vec<PathBuf> =
+        bare.filter(|folder| loose_binaries(folder, report)).cloned().collect();
+    inventory.unreadable.retain(|one| !with_binaries.iter().any(|folder| one.is_about(folder)));
+    if !everything && inventory.environments.is_empty() && with_binaries.is_empty() {
         let hidden = inventory.processes.iter().find_map(|one| one.hidden.clone());
         let why = hidden.map_or_else(String::new, |why| format!(" ({why})"));
         return Err(CliError::Usage(format!(
-            "{}{why}: no environment; name a folder with site-packages, conda-meta or pyvenv.cfg, or a process that uses one",
+            "{}{why}: no environment and no binary with GPU code; name a folder with site-packages, conda-meta, pyvenv.cfg or libraries, or a process that uses one",
             asked.join(", ")
         )));
     }
@@ -166,6 +177,13 @@ fn environments(
         .extend(survey.inventory.unreadable.iter().cloned().chain(survey.unreadable.clone()));
     report.inventory = survey.inventory;
     Ok(())
+}
+
+/// Whether an environment was found in a folder or below it.
+fn holds_environment(inventory: &Inventory, folder: &Path) -> bool {
+    let end = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let label = folder.display().to_string();
+    inventory.environments.iter().any(|one| one.root.starts_with(&end) || one.found_by == label)
 }
 
 fn groups(
@@ -192,12 +210,12 @@ fn group(
     judges: &[Judge],
     image: Option<&Path>,
 ) -> Group {
-    let by = Judging { judges, runtime: home.cuda_runtime(), on_disk: image.is_none() };
+    let by = (home.cuda_runtime(), image.is_none());
     let items = home.packages.iter().filter_map(|package| {
-        let scans: Vec<Scan> = survey.device_code(package).cloned().collect();
-        let version = package.full_version();
-        let tells = !scans.is_empty() || known.contains(&package.normalized);
-        tells.then(|| Item::new((&package.name, &version), scans, by))
+        let tells = survey.device_code(package).next().is_some()
+            || survey.damage(package).is_some()
+            || known.contains(&package.normalized);
+        tells.then(|| Item::of_package(survey, package, judges, by))
     });
     let mut items: Vec<Item> = items.collect();
     items.sort_by_key(Item::place);

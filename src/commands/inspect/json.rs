@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpscope_probes::inspect::binary::{Coverage, Scan, Target};
-use warpscope_probes::inspect::env::{CudaLibrary, Environment, Unreadable};
+use warpscope_probes::inspect::env::{CudaLibrary, Environment, Searched, Unreadable};
 
 use super::{Answer as Found, Group, Item, Judge, Report};
 use crate::engine::Outcome;
@@ -21,6 +21,7 @@ pub(crate) struct Document<'a> {
     libraries: Vec<Library<'a>>,
     packages: Vec<Package<'a>>,
     unreadable: &'a [Unreadable],
+    searched: &'a [Searched],
 }
 
 #[derive(Serialize)]
@@ -62,6 +63,8 @@ struct Package<'a> {
     environment: String,
     package: &'a str,
     version: &'a str,
+    /// Why a file that was named is not whole.
+    damage: Option<&'a str>,
     gpus: Vec<Answer<'a>>,
 }
 
@@ -89,6 +92,7 @@ pub(crate) fn document(report: &Report) -> Document<'_> {
             .collect(),
         packages: items().map(|(group, item)| package(group, item, &report.judges)).collect(),
         unreadable: &report.unreadable,
+        searched: &report.inventory.searched,
     }
 }
 
@@ -146,6 +150,7 @@ fn package<'a>(group: &'a Group, item: &'a Item, judges: &'a [Judge]) -> Package
         environment: group.root.display().to_string(),
         package: &item.name,
         version: &item.version,
+        damage: item.damage.as_deref(),
         gpus: judges.iter().zip(&item.answers).map(answer).collect(),
     }
 }

@@ -4,17 +4,21 @@
 //! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
 
 pub(crate) use gather::{driver_problem, kind};
+pub(crate) use searched::searched;
 
+mod binaries;
+mod cpu;
 mod gather;
+mod item;
 mod json;
+mod searched;
 mod text;
 
-use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::Driver;
-use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan, missing_kernels};
+use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan};
 use warpscope_probes::inspect::env::{Inventory, Unreadable};
 
 use super::output;
@@ -26,14 +30,14 @@ use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args;
-use crate::engine::installed::{TargetCoverage, target_coverage};
+use crate::engine::installed::TargetCoverage;
 use crate::engine::{Outcome, Target};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "inspect",
     about: "Show what is installed and which GPUs its binaries support; exits with 1 if one does not support yours",
-    more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine.",
+    more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. A folder that is no environment is searched for environments, then for binaries; of a process, what it has mapped is read. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine, or is damaged, and with 4 if nothing could be judged.",
     args: &[
         &[&args::INSPECTED],
         NAMED_GPUS,
@@ -50,6 +54,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             "a wheel, before installing it",
         ),
         ("inspect ~/venv --gpu T4 --json", "one environment, for a script"),
+        ("inspect /data --gpu T4", "every environment below a folder"),
     ],
     runs_there: true,
     run,
@@ -69,6 +74,8 @@ struct Judge {
     driver: Option<PtxIsa>,
     /// Newest CUDA of its driver.
     cuda: Option<String>,
+    /// Kind of CPU beside it, where it is sold with one or is in this machine: `aarch64`.
+    cpu: Option<&'static str>,
 }
 
 /// What a package comes to on one GPU.
@@ -85,16 +92,10 @@ struct Item {
     scans: Vec<Scan>,
     /// One per GPU; none where there is no device code to judge.
     answers: Vec<Option<Answer>>,
-}
-
-/// What a package is judged by.
-#[derive(Clone, Copy)]
-struct Judging<'a> {
-    judges: &'a [Judge],
-    /// CUDA of the environment around it.
-    runtime: Option<(u32, u32)>,
-    /// Whether its paths are files of this machine.
-    on_disk: bool,
+    /// Why a file that was named is not whole.
+    damage: Option<String>,
+    /// Its place among the packages of an environment.
+    rank: item::Rank,
 }
 
 /// Packages of one environment.
@@ -107,6 +108,12 @@ struct Group {
 }
 
 impl Group {
+    /// Files that belong to no environment.
+    fn of_files(title: &str, root: PathBuf, items: Vec<Item>) -> Self {
+        let title = title.to_owned();
+        Self { title, root, items, problems: Vec::new(), cuda: Vec::new() }
+    }
+
     /// Whether there is more to say than that it is there.
     fn tells(&self) -> bool {
         !(self.items.is_empty() && self.problems.is_empty() && self.cuda.is_empty())
@@ -122,11 +129,23 @@ struct Report {
 }
 
 impl Report {
-    /// Whether something installed has no code for a GPU.
-    fn fails(&self) -> bool {
-        let items = self.groups.iter().flat_map(|group| &group.items);
-        let mut reaches = items.flat_map(|item| item.answers.iter().flatten());
-        reaches.any(|answer| answer.reach.outcome == Outcome::Fails)
+    fn items(&self) -> impl Iterator<Item = &Item> {
+        self.groups.iter().flat_map(|group| &group.items)
+    }
+
+    /// Fails where something has no code for a GPU or is damaged; unknown where GPUs were asked about and nothing could be judged.
+    fn exit(&self) -> Exit {
+        let mut outcomes = self.items().flat_map(|item| &item.answers).flatten();
+        let fails = outcomes.any(|answer| answer.reach.outcome == Outcome::Fails)
+            || self.items().any(|item| item.damage.is_some());
+        let judged = self.items().flat_map(|item| &item.answers).any(Option::is_some);
+        match () {
+            () if fails => Exit::CheckFailed,
+            () if !self.judges.is_empty() && !judged && self.items().next().is_some() => {
+                Exit::Unknown
+            }
+            () => Exit::Fine,
+        }
     }
 }
 
@@ -140,51 +159,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     } else {
         output::print(&text::text(&report, output::style(options)))?;
     }
-    Ok(if report.fails() { Exit::CheckFailed } else { Exit::Fine })
-}
-
-impl Item {
-    fn new((name, version): (&str, &str), scans: Vec<Scan>, by: Judging<'_>) -> Self {
-        let full = format!("{name} {version}");
-        let judge = |judge: &Judge| {
-            let device = (judge.sm, judge.driver);
-            let reach = target_coverage(full.trim(), scans.iter(), device, by.runtime)?;
-            let lacks = matches!(reach.outcome, Outcome::Fails | Outcome::Partial) && by.on_disk;
-            let names = || missing_kernels(&reach.library, judge.sm, judge.driver, MISSING).ok();
-            let missing = lacks.then(names).flatten();
-            Some(Answer { reach, missing })
-        };
-        let answers = by.judges.iter().map(judge).collect();
-        Self { name: name.to_owned(), version: version.to_owned(), scans, answers }
-    }
-
-    /// What fails most comes first, what cannot be told last.
-    fn place(&self) -> (Reverse<usize>, Reverse<usize>, bool) {
-        let count = |outcome| {
-            let outcomes = self.answers.iter().flatten().map(|answer| answer.reach.outcome);
-            Reverse(outcomes.filter(|one| *one == outcome).count())
-        };
-        (count(Outcome::Fails), count(Outcome::Partial), self.scans.is_empty())
-    }
-
-    /// Whether a library is one that a process would load: it was judged, or there was nobody to judge it for.
-    fn is_loaded(&self, scan: &Scan) -> bool {
-        let mut judged = self.answers.iter().flatten().peekable();
-        let anyone = judged.peek().is_some();
-        has_code(scan) && (!anyone || judged.any(|one| one.reach.libraries.contains(&scan.path)))
-    }
-
-    /// The libraries to show, and those to count.
-    fn folded(&self) -> (Vec<&Scan>, Vec<&Scan>) {
-        let (mut shown, mut rest): (Vec<&Scan>, Vec<&Scan>) =
-            self.scans.iter().partition(|scan| self.is_loaded(scan));
-        // A file that was named is shown, whatever it holds.
-        if self.version.is_empty() && shown.is_empty() {
-            std::mem::swap(&mut shown, &mut rest);
-        }
-        rest.extend(shown.split_off(shown.len().min(LIBRARIES)));
-        (shown, rest)
-    }
+    Ok(report.exit())
 }
 
 /// Whether the CUDA runtime would load anything of a library by itself, on whatever GPU.
@@ -206,7 +181,8 @@ fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
         let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
         // GPUs of one kind are judged once.
         if !judges.iter().any(|one| one.label == target.label && one.driver == driver) {
-            judges.push(Judge { label: target.label, sm, driver, cuda: target.cuda });
+            let cpu = cpu::beside(&target);
+            judges.push(Judge { label: target.label, sm, driver, cuda: target.cuda, cpu });
         }
     }
     Ok(judges)

@@ -4,14 +4,19 @@ use std::fmt::Write as _;
 
 use warpscope_probes::inspect::binary::{Coverage, Scan};
 
+use super::item::Rank;
+use super::searched::searched;
 use super::{Answer, Group, Item, Judge, Report, has_code};
 use crate::commands::answer::text::{Style as Words, wrapped};
 use crate::engine::Outcome;
+use crate::engine::installed::short_name;
 use crate::io::sink::table::Style;
 use crate::text::{bytes, clean};
 
 /// Targets shown of one library.
 const TARGETS: usize = 12;
+/// Packages of one outcome named in the line of a GPU.
+const SUMMED: usize = 6;
 /// Kernels named of those a GPU has nothing for.
 const NAMES: usize = 3;
 
@@ -39,6 +44,9 @@ pub(crate) fn text(report: &Report, style: Style) -> String {
             let _ = writeln!(text, "{}", clean(&line, style.ascii));
         }
     }
+    for one in &report.inventory.searched {
+        wrapped(&mut text, &words(style).clean(&searched(one)), 0, 2, words(style));
+    }
     text
 }
 
@@ -63,8 +71,23 @@ fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
         if root.is_empty() { group.title.clone() } else { format!("{root} ({})", group.title) };
     let words = words(style);
     let mut text = format!("{}\n", clean(&head, style.ascii));
-    for item in &group.items {
+    if group.items.iter().filter(|item| item.rank != Rank::Nvidia).count() > 1 {
+        for line in summary(group, judges, words) {
+            wrapped(&mut text, &line, 2, 6, words);
+        }
+    }
+    let (folded, told): (Vec<&Item>, Vec<&Item>) =
+        group.items.iter().partition(|item| item.rank == Rank::Nvidia);
+    for item in told {
         text += &one_item(item, judges, style);
+    }
+    if !folded.is_empty() {
+        let names: Vec<_> = folded.iter().map(|item| words.clean(&item.name)).collect();
+        let line = format!(
+            "NVIDIA's libraries, which pick kernels by GPU when they run and are not judged (--json lists them): {}",
+            names.join(", ")
+        );
+        wrapped(&mut text, &line, 2, 4, words);
     }
     if group.items.is_empty() {
         text += "  no package with device code\n";
@@ -78,12 +101,42 @@ fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
     text + "\n"
 }
 
+/// One line per GPU: what fails, runs in part and works there.
+fn summary(group: &Group, judges: &[Judge], words: Words) -> Vec<String> {
+    let line = |(at, judge): (usize, &Judge)| {
+        let of = |wanted: Outcome| {
+            let answers = |item: &&Item| {
+                let answer = item.answers.get(at).and_then(Option::as_ref);
+                answer.is_some_and(|answer| answer.reach.outcome == wanted)
+            };
+            let names: Vec<String> = group
+                .items
+                .iter()
+                .filter(answers)
+                .map(|item| words.clean(format!("{} {}", item.name, item.version).trim_end()))
+                .collect();
+            let rest = names.len().saturating_sub(SUMMED);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let first = names.into_iter().take(SUMMED).collect::<Vec<_>>().join(", ");
+            (!first.is_empty()).then(|| format!("{} {first}{more}", words.symbol(wanted)))
+        };
+        let parts: Vec<String> =
+            [Outcome::Fails, Outcome::Partial, Outcome::Works].into_iter().filter_map(of).collect();
+        (!parts.is_empty())
+            .then(|| format!("{} {}: {}", at + 1, words.clean(&judge.label), parts.join("; ")))
+    };
+    judges.iter().enumerate().filter_map(line).collect()
+}
+
 /// What it comes to, then the libraries it comes from.
 fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     let words = words(style);
     let name = format!("  {} {}", item.name, item.version);
     let mut text = format!("{}\n", clean(name.trim_end(), style.ascii));
-    if !item.scans.iter().any(has_code) {
+    if let Some(damage) = &item.damage {
+        let line = format!("{} {}", words.symbol(Outcome::Fails), words.clean(damage));
+        wrapped(&mut text, &line, 4, 6, words);
+    } else if !item.scans.iter().any(has_code) && !item.answers.iter().any(Option::is_some) {
         let why = if item.scans.is_empty() { UNTIL_COMPILED } else { UNTIL_LOADED };
         wrapped(&mut text, &format!("{} {why}", words.symbol(Outcome::Unknown)), 4, 6, words);
     }
@@ -103,7 +156,7 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     }
     let (shown, folded) = item.folded();
     for scan in &shown {
-        text += &library(scan, judges, style);
+        text += &library(scan, &item.scans, judges, style);
     }
     if !folded.is_empty() {
         wrapped(&mut text, &rest(item, &folded), 4, 6, words);
@@ -180,12 +233,11 @@ fn words(style: Style) -> Words {
     Words { ascii: style.ascii, color: style.color, width }
 }
 
-fn library(scan: &Scan, judges: &[Judge], style: Style) -> String {
+fn library(scan: &Scan, all: &[Scan], judges: &[Judge], style: Style) -> String {
     let words = words(style);
-    let shown = scan.path.to_string_lossy();
-    let name = shown.rsplit(['/', '!']).next().unwrap_or(&shown);
+    let name = short_name(&scan.path, all.iter().map(|one| one.path.as_path()));
     let mut text = String::new();
-    let line = format!("{}  {}  {}", words.clean(name), bytes(scan.bytes), targets(scan));
+    let line = format!("{}  {}  {}", words.clean(&name), bytes(scan.bytes), targets(scan));
     unbroken(&mut text, &[line], "", 4, words);
     let cells: Vec<String> = judges
         .iter()

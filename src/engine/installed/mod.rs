@@ -1,6 +1,7 @@
 //! Installed frameworks in the terms of the engine: versions, packages beside them, and what their binaries can run on.
 
 mod build;
+mod damage;
 mod target_coverage;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_o
 pub use build::BINARIES;
 use build::CUDA;
 pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
-pub use target_coverage::{TargetCoverage, target_coverage};
+pub use damage::package_coverage;
+pub use target_coverage::{TargetCoverage, short_name, target_coverage};
 
 use super::assumptions::AssumedVersion;
 use super::question::Origin;
@@ -99,9 +101,7 @@ fn finding(
 ) -> Option<[Finding; 2]> {
     let sm = target.sm?;
     let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
-    let name = format!("{} {}", package.name, package.full_version());
-    let scans = scan.device_code(package);
-    let reach = target_coverage(&name, scans, (sm, driver), home.cuda_runtime())?;
+    let reach = package_coverage(scan, package, (sm, driver), home.cuda_runtime())?;
     let of = |outcome: Outcome, settles: Scope, only: Settings| Finding {
         framework: framework.id.clone(),
         sm: Some(sm),

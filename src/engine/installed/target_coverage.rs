@@ -4,7 +4,7 @@
 //! libraries is complete, and a library built for one architecture only is a special case that its package does without elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warpscope_kernels::{Sm, Suffix};
 use warpscope_probes::catalogue::Catalogue;
@@ -40,6 +40,8 @@ struct Judged<'a> {
     /// Architectures it was built for.
     breadth: usize,
     special: bool,
+    /// Its file's name, with its folder where another one of the package has the same.
+    name: String,
 }
 
 impl Judged<'_> {
@@ -59,17 +61,10 @@ impl Judged<'_> {
         self.special && self.loads() == 0
     }
 
-    fn name(&self) -> String {
-        self.scan
-            .path
-            .file_name()
-            .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-    }
-
     /// The library and its package, once where both have one name.
     fn of(&self, package: &str) -> String {
-        let name = self.name();
-        if name == package { name } else { format!("{name} of {package}") }
+        let name = &self.name;
+        if name == package { name.clone() } else { format!("{name} of {package}") }
     }
 }
 
@@ -90,14 +85,16 @@ pub fn target_coverage<'a>(
     runtime: Option<(u32, u32)>,
 ) -> Option<TargetCoverage> {
     let devices: Vec<Sm> = Catalogue::load().archs().iter().map(|arch| arch.sm).collect();
-    let judge = |scan: &'a Scan| Judged {
+    let scans: Vec<&Scan> = scans.collect();
+    let judge = |scan: &&'a Scan| Judged {
+        name: short_name(&scan.path, scans.iter().map(|one| one.path.as_path())),
         scan,
         coverage: scan.kernel_coverage(device, driver),
         best: scan.best_served(&devices, driver),
         breadth: targets(scan).count(),
         special: is_special(scan),
     };
-    let judged = scans.map(judge).filter(|one| one.coverage.total() > 0).collect();
+    let judged = scans.iter().map(judge).filter(|one| one.coverage.total() > 0).collect();
     let judged = chosen(judged, runtime);
     // The library for the most architectures is the package's own; those for few are features of it.
     let main = judged.iter().max_by_key(|one| (one.breadth, one.coverage.total()))?;
@@ -114,21 +111,47 @@ pub fn target_coverage<'a>(
     Some(TargetCoverage { outcome, detail, library: main.scan.path.clone(), coverage, libraries })
 }
 
-/// Of libraries that differ in the CUDA version in their name only, the one a runtime of this version takes; without a runtime, the one
-/// that serves the GPU best.
+/// Of builds of one library for several CUDA versions or architectures, the one that is loaded: that for the CUDA of the runtime, else
+/// the one that serves the GPU best. Files that merely have one name are libraries of their own.
 fn chosen<'a>(judged: Vec<Judged<'a>>, runtime: Option<(u32, u32)>) -> Vec<Judged<'a>> {
-    let mut groups: BTreeMap<String, Vec<Judged<'a>>> = BTreeMap::new();
+    let mut groups: BTreeMap<PathBuf, Vec<Judged<'a>>> = BTreeMap::new();
     for one in judged {
-        groups.entry(without_cuda(&one.name()).0).or_default().push(one);
+        groups.entry(build_family(&one.scan.path)).or_default().push(one);
     }
     let wanted = runtime.map(|(major, minor)| format!("{major}{minor}"));
     let choose = |mut group: Vec<Judged<'a>>| {
         let fits =
-            group.iter().position(|one| wanted.is_some() && without_cuda(&one.name()).1 == wanted);
+            group.iter().position(|one| wanted.is_some() && without_cuda(&one.name).1 == wanted);
         let best = || (0..group.len()).max_by_key(|at| group[*at].loads());
         fits.or_else(best).map(|at| group.swap_remove(at))
     };
     groups.into_values().filter_map(choose).collect()
+}
+
+/// A file's name, with its folder where another one has the same name. Paths inside an archive are behind its name and `!`.
+pub fn short_name<'p>(path: &Path, all: impl Iterator<Item = &'p Path>) -> String {
+    let parts = |path: &Path| {
+        let text = path.to_string_lossy().into_owned();
+        let mut parts = text.rsplit(['/', '!']).map(str::to_owned);
+        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+    };
+    let (name, folder) = parts(path);
+    let mut others = all.filter(|other| *other != path);
+    if others.any(|other| parts(other).0 == name) { format!("{folder}/{name}") } else { name }
+}
+
+/// What builds of one library have in common: their path without the CUDA version in the file's name and without a folder's architecture.
+fn build_family(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_arch = |folder: &str| {
+        let digits = folder.strip_prefix("sm").map(|rest| rest.trim_start_matches('_'));
+        digits.is_some_and(|digits| {
+            digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let parts = folder.components().filter(|part| !part.as_os_str().to_str().is_some_and(is_arch));
+    parts.collect::<PathBuf>().join(without_cuda(&name).0)
 }
 
 /// A name with the number after `cuda` taken out, and the number.
@@ -188,7 +211,7 @@ fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -
     let nothing: Vec<String> = gaps
         .iter()
         .filter(|one| one.loads() == 0)
-        .map(|one| one.name())
+        .map(|one| one.name.clone())
         .take(NAMED_LIBRARIES)
         .collect();
     let best = match main.best {
@@ -256,5 +279,15 @@ mod tests {
         );
         assert_eq!(of("libtorch_cuda.so"), ("libtorch_cuda.so".into(), None));
         assert_eq!(of("_C.abi3.so"), ("_C.abi3.so".into(), None));
+    }
+
+    #[test]
+    fn a_name_in_two_folders_is_two_libraries_unless_the_folders_are_architectures() {
+        let of = |path: &str| build_family(Path::new(path));
+        assert_ne!(of("xformers/_C.so"), of("xformers/flash_attn_3/_C.so"));
+        assert_eq!(of("sgl_kernel/sm90/ops.so"), of("sgl_kernel/sm100/ops.so"));
+        assert_ne!(of("pkg/small/ops.so"), of("pkg/smart/ops.so"));
+        assert_eq!(of("b/libx_cuda118.so"), of("b/libx_cuda128.so"));
+        assert_eq!(of("x.whl!a/_C.so"), of("x.whl!a/_C.so"));
     }
 }

@@ -20,7 +20,7 @@ use crate::bounded::{self, Accept};
 use crate::private;
 
 /// Version of the entries; a scanner that finds more than the one before counts it up.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Bytes kept in all; the oldest entries go first. A scan takes about one kilobyte.
 const MOST_BYTES: u64 = 32 << 20;
@@ -244,7 +244,7 @@ mod tests {
             "{",
             "[]",
             &good[..good.len() / 2],
-            &good.replace("\"format\":1", "\"format\":0"),
+            &good.replace("\"format\":2", "\"format\":1"),
             &good.replace("\"inode\":", "\"inode\":1"),
         ] {
             fs::write(&entry, bad).unwrap();

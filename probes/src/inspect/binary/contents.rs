@@ -139,6 +139,22 @@ fn region(place: Place, range: Range<u64>, source: &dyn Source, visit: &mut dyn 
     }
 }
 
+/// Whether the tables of a library lead beyond its end: it was cut short.
+pub(super) fn is_cut(format: Format, source: &dyn Source) -> bool {
+    let ends: Result<Vec<u64>, Fault> =
+        match format {
+            Format::Elf => Elf::read(source)
+                .map(|elf| elf.sections().map(|section| section.range.end).collect()),
+            Format::Pe => pe::sections(source)
+                .map(|all| all.iter().map(|section| section.range.end).collect()),
+            _ => return false,
+        };
+    match ends {
+        Ok(ends) => ends.iter().any(|end| *end > source.len()),
+        Err(fault) => matches!(fault, Fault::Short { .. }),
+    }
+}
+
 /// Visits regions in the order they lie, none twice: a file can claim that its sections overlap.
 fn regions(mut list: Vec<(Place, Range<u64>)>, source: &dyn Source, visit: &mut dyn Visit) {
     list.sort_by_key(|(place, range)| (range.start, *place == Place::Data));

@@ -65,13 +65,19 @@ pub fn scan_source(path: &Path, source: &dyn Source) -> Result<Scan, ScanError> 
                     scan.members.extend(scan_source(&name, bytes));
                 }
             }
-            Err(fault) => collector.warn(format!("{}: {fault}", printable(&member.name))),
+            Err(fault) => {
+                let fault = format!("{}: {fault}", printable(&member.name));
+                scan.damage.get_or_insert_with(|| fault.clone());
+                collector.warn(fault);
+            }
         });
         if let Err(fault) = done {
+            scan.damage.get_or_insert_with(|| fault.to_string());
             collector.warn(fault.to_string());
         }
     } else {
         contents::visit(format, source, &mut collector);
+        scan.damage = contents::is_cut(format, source).then(|| "it was cut short".to_owned());
     }
     collector.finish(&mut scan);
     Ok(scan)

@@ -52,6 +52,9 @@ pub struct Scan {
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Why it cannot be whole: its own tables lead beyond its end, or it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
     /// Of a zip archive: its members that are binaries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Scan>,
@@ -95,6 +98,7 @@ impl Scan {
             data: Vec::new(),
             sizes: BTreeMap::new(),
             warnings: Vec::new(),
+            damage: None,
             members: Vec::new(),
         }
     }

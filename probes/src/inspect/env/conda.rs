@@ -88,7 +88,7 @@ impl Record {
                 return None;
             }
             let (path, bytes) = path.starts_with(root).then(|| disk.file(&path)).flatten()?;
-            (!owned.contains(&path)).then_some(Library { path, bytes })
+            (!owned.contains(&path)).then_some(Library { path, bytes, recorded: None })
         };
         let libraries = self.files.iter().filter(|file| is_library(file)).filter_map(library);
         Some(Package {

@@ -47,6 +47,11 @@ impl Disk {
         Self::Real(root.to_owned())
     }
 
+    /// Whether its folders lie on this machine.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self, Self::Real(_))
+    }
+
     /// The path inside with every link followed.
     pub(super) fn canonical(&self, inside: &Path) -> io::Result<PathBuf> {
         match self {

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, Identity};
 use super::inventory::EnvKind;
+use super::inventory::Searched;
 use super::links::lexical;
 use super::places::{PLACES, Places};
 use super::progress::Progress;
 use super::recognise::{Found, recognise};
+use super::search::Search;
 
 /// Places one row may lead to.
 const MOST: usize = 2048;
@@ -20,20 +22,46 @@ const LIST_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Environments {
     pub(super) found: Vec<Found>,
+    pub(super) searched: Vec<Searched>,
     known: HashMap<Identity, usize>,
 }
 
 impl Environments {
-    /// Looks at the places that were named.
+    /// Looks at the places that were named, and below those that are no environment themselves.
     pub(super) fn add_all_named(
         &mut self,
         disk: &Disk,
         places: &Places,
         progress: &mut Progress<'_>,
     ) {
+        let mut search = Search::new();
         for named in &places.named {
-            self.add_named(disk, places, named, progress);
+            self.add_named(disk, places, named, &mut search, progress);
         }
+    }
+
+    /// Looks below the home, wherever an environment may lie.
+    pub(super) fn add_home(&mut self, disk: &Disk, places: &Places, progress: &mut Progress<'_>) {
+        let Some(home) = places.home.as_ref().filter(|_| disk.is_real()) else { return };
+        self.search(disk, home, (&mut Search::new(), None), progress);
+    }
+
+    /// Adds what a walk below a folder finds; whether it found anything.
+    fn search(
+        &mut self,
+        disk: &Disk,
+        root: &Path,
+        (search, label): (&mut Search, Option<&str>),
+        progress: &mut Progress<'_>,
+    ) -> bool {
+        let (places, searched) = search.below(disk, root, label.is_some(), progress);
+        self.searched.extend(searched);
+        let found_by = format!("below {}", label.unwrap_or("~"));
+        let mut any = false;
+        for place in places {
+            any |= self.add(disk, &place, EnvKind::Folder, &found_by, progress).is_some();
+        }
+        any
     }
 
     /// Looks at every place of the table.
@@ -54,6 +82,7 @@ impl Environments {
         disk: &Disk,
         places: &Places,
         named: &Path,
+        search: &mut Search,
         progress: &mut Progress<'_>,
     ) {
         let path = match &places.working {
@@ -61,8 +90,12 @@ impl Environments {
             None => lexical(named),
         };
         let label = named.display().to_string();
-        if self.add(disk, &path, EnvKind::Folder, &label, progress).is_none() {
-            let reason = "no Python environment: neither pyvenv.cfg, conda-meta, site-packages nor an interpreter";
+        if self.add(disk, &path, EnvKind::Folder, &label, progress).is_some() {
+            return;
+        }
+        let below = disk.is_real() && disk.is_dir(&path);
+        if !below || !self.search(disk, &path, (search, Some(&label)), progress) {
+            let reason = "no Python environment: neither pyvenv.cfg, conda-meta, site-packages nor an interpreter, there or below";
             progress.unreadable(&path, reason);
         }
     }

@@ -14,7 +14,7 @@ pub enum EnvKind {
     Venv,
     /// conda, mamba, micromamba, pixi.
     Conda,
-    /// uv's own interpreters and tools.
+    /// uv: its environments, interpreters and tools.
     Uv,
     /// pyenv.
     Pyenv,
@@ -47,6 +47,9 @@ pub struct Inventory {
     /// How many there were, named or not.
     #[serde(default)]
     pub unreadable_count: u64,
+    /// Where environments were looked for by walking, and what was left out there.
+    #[serde(default)]
+    pub searched: Vec<Searched>,
     /// What the processes asked about have in use.
     #[serde(default)]
     pub processes: Vec<ProcessUse>,
@@ -58,6 +61,23 @@ pub struct Inventory {
     pub cancelled: bool,
 }
 
+/// A folder below which environments were looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Searched {
+    /// Which.
+    pub root: PathBuf,
+    /// Folders looked into.
+    pub folders: u64,
+    /// Folders that lie too deep and were not looked into.
+    pub deeper: u64,
+    /// Why the walk ended before its time.
+    pub ended: Option<String>,
+    /// Places left out, and why; the first of them.
+    pub left_out: Vec<Unreadable>,
+    /// How many were left out, named or not.
+    pub left_out_count: u64,
+}
+
 /// A place that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreadable {
@@ -65,6 +85,14 @@ pub struct Unreadable {
     pub path: PathBuf,
     /// Why.
     pub reason: String,
+}
+
+impl Unreadable {
+    /// Whether it is about this place, however its path is written.
+    pub fn is_about(&self, path: &std::path::Path) -> bool {
+        let end = |path: &std::path::Path| path.canonicalize().ok();
+        self.path == path || end(&self.path).is_some_and(|here| end(path) == Some(here))
+    }
 }
 
 /// What a process uses, by what it has mapped.
@@ -129,6 +157,9 @@ pub struct Package {
     pub installer: Option<String>,
     /// Binaries that belong to it.
     pub libraries: Vec<Library>,
+    /// Binaries its record lists that are not there.
+    #[serde(default)]
+    pub missing: Vec<Library>,
     /// Name as PEP 503 compares it.
     #[serde(default)]
     pub normalized: String,
@@ -151,8 +182,11 @@ pub struct Package {
 pub struct Library {
     /// The file.
     pub path: PathBuf,
-    /// Its size.
+    /// Its size; of one that is not there, the size its record gives.
     pub bytes: u64,
+    /// Size that the package's record gives, where it gives one.
+    #[serde(default)]
+    pub recorded: Option<u64>,
 }
 
 /// One CUDA library an environment would load.

@@ -110,6 +110,11 @@ pub(super) fn record_path(line: &str) -> Option<String> {
     None
 }
 
+/// The size one line of RECORD gives; its last column.
+pub(super) fn record_size(line: &str) -> Option<u64> {
+    line.rsplit(',').next()?.parse().ok()
+}
+
 /// Whether a file may hold device code or be loaded: shared libraries of every system, and device code by itself.
 pub(super) fn is_library(name: &str) -> bool {
     const ENDS: &[&str] = &[".so", ".pyd", ".dll", ".dylib", ".cubin", ".fatbin", ".ptx"];

@@ -14,6 +14,7 @@ mod ld_cache;
 mod links;
 mod marker;
 mod metadata;
+mod native;
 mod packages;
 mod places;
 mod priority;
@@ -22,6 +23,7 @@ mod program;
 mod progress;
 mod recognise;
 mod requirement;
+mod search;
 mod sweep;
 mod tree;
 
@@ -31,7 +33,8 @@ mod tests;
 pub use cuda::{DriverServes, driver_serves};
 pub use image::{Image, ImageError, ImageFile, Packing, read_image, stream_image};
 pub use inventory::{
-    CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Unreadable,
+    CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Searched,
+    Unreadable,
 };
 pub use metadata::normalized;
 pub use places::Places;

@@ -116,10 +116,15 @@ impl Reader<'_> {
             .filter(|name| !name.is_empty() && name.len() < 64);
         package.source =
             small("direct_url.json", progress).and_then(|text| metadata::direct_url(&text));
-        package.libraries = match self.recorded(&path.join("RECORD"), self.site, progress) {
-            Some(libraries) => libraries,
-            None => self.walked(&package.normalized, path, progress),
-        };
+        match self.recorded(&path.join("RECORD"), self.site, progress) {
+            Some(recorded) => (package.libraries, package.missing) = recorded,
+            None => package.libraries = self.walked(&package.normalized, path, progress),
+        }
+        if package.installer.as_deref() == Some("conda") {
+            // conda changes files when it builds and installs, and leaves the wheel's record as it was.
+            package.missing = Vec::new();
+            package.libraries.iter_mut().for_each(|one| one.recorded = None);
+        }
         self.add_build(&mut package, progress);
         Some(package)
     }
@@ -136,7 +141,7 @@ impl Reader<'_> {
             package.requires.extend(metadata::requires_txt(&text));
         }
         package.libraries = match self.recorded(&path.join("installed-files.txt"), path, progress) {
-            Some(libraries) => libraries,
+            Some((libraries, _)) => libraries,
             None => self.walked(&package.normalized, path, progress),
         };
         Some(package)
@@ -156,19 +161,19 @@ impl Reader<'_> {
         Some(package)
     }
 
-    /// Binaries a list of files names, relative to `base`; `None` where there is no list.
+    /// Binaries a list of files names, relative to `base`: those that are there, and those that are not. `None` where there is no list.
     fn recorded(
         &self,
         list: &Path,
         base: &Path,
         progress: &mut Progress<'_>,
-    ) -> Option<Vec<Library>> {
+    ) -> Option<(Vec<Library>, Vec<Library>)> {
         let file = self.disk.open(list).ok()?;
-        let mut libraries = Vec::new();
+        let (mut libraries, mut missing) = (Vec::new(), Vec::new());
         let mut reader = BufReader::with_capacity(64 << 10, file.take(RECORD_BYTES));
         let mut line = Vec::new();
         let mut total = 0;
-        while libraries.len() < MOST_LIBRARIES && !progress.cancelled() {
+        while libraries.len() + missing.len() < MOST_LIBRARIES && !progress.cancelled() {
             line.clear();
             let read = reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line).ok()?;
             total += read as u64;
@@ -177,20 +182,30 @@ impl Reader<'_> {
             }
             let text = std::str::from_utf8(&line).unwrap_or_default().trim_end();
             let path = metadata::record_path(text).filter(|path| metadata::is_library(path));
-            libraries.extend(path.and_then(|path| self.library(&base.join(path))));
+            let Some(path) = path.and_then(|path| self.own(&base.join(path))) else { continue };
+            let recorded = metadata::record_size(text);
+            match (self.disk.file(&path), recorded) {
+                (Some((path, bytes)), _) => libraries.push(Library { path, bytes, recorded }),
+                (None, Some(bytes)) if !self.disk.exists(&path) => {
+                    missing.push(Library { path: self.disk.outer(&path), bytes, recorded });
+                }
+                (None, _) => {}
+            }
         }
         progress.read(total);
-        Some(libraries)
+        Some((libraries, missing))
     }
 
-    /// A binary, if it is there and inside the environment: a record may name anything.
-    fn library(&self, path: &Path) -> Option<Library> {
+    /// A path inside the environment: a record may name anything.
+    fn own(&self, path: &Path) -> Option<PathBuf> {
         let path = lexical(path);
-        if !path.starts_with(self.root) && !path.starts_with(self.site) {
-            return None;
-        }
-        let (path, bytes) = self.disk.file(&path)?;
-        Some(Library { path, bytes })
+        (path.starts_with(self.root) || path.starts_with(self.site)).then_some(path)
+    }
+
+    /// A binary, if it is there and inside the environment.
+    fn library(&self, path: &Path) -> Option<Library> {
+        let (path, bytes) = self.disk.file(&self.own(path)?)?;
+        Some(Library { path, bytes, recorded: None })
     }
 
     /// Binaries found by walking the folders the package says are its own.

@@ -12,12 +12,13 @@ use super::disk::{self, Disk};
 use super::find::Environments;
 use super::inventory::{CudaLibrary, EnvKind, Environment, ProcessUse};
 use super::metadata::is_library;
+use super::native::native;
 use super::places::Places;
 use super::progress::Progress;
 use crate::text::printable;
 
 /// The largest maps met have some 10 000 lines of 100 bytes.
-const MAPS_BYTES: u64 = 16 << 20;
+pub(super) const MAPS_BYTES: u64 = 16 << 20;
 const ENVIRON_BYTES: u64 = 1 << 20;
 const STATUS_BYTES: u64 = 64 << 10;
 const COMMAND_BYTES: u64 = 64 << 10;
@@ -38,8 +39,8 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// One file a process has mapped, and how many bytes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mapped {
-    path: PathBuf,
+pub(super) struct Mapped {
+    pub(super) path: PathBuf,
     bytes: u64,
 }
 
@@ -69,16 +70,16 @@ fn parse(maps: &str) -> Vec<Mapped> {
 }
 
 /// A process as `/proc` shows it.
-struct Shown {
-    pid: u32,
+pub(super) struct Shown {
+    pub(super) pid: u32,
     uid: Option<u32>,
     /// Its file system, and whether that is ours.
-    disk: Disk,
+    pub(super) disk: Disk,
     contained: bool,
-    mapped: Vec<Mapped>,
+    pub(super) mapped: Vec<Mapped>,
     vars: HashMap<String, String>,
     command: String,
-    program: Option<PathBuf>,
+    pub(super) program: Option<PathBuf>,
 }
 
 impl Shown {
@@ -183,12 +184,12 @@ fn site(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).find(is_site)
 }
 
-fn is_python(path: &Path) -> bool {
+pub(super) fn is_python(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("python"))
 }
 
 /// Whose a library is, by where it lies or what it is called.
-fn by_path(path: &Path) -> Option<String> {
+pub(super) fn by_path(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     if let Some(site) = site(path).filter(|_| is_library(name)) {
         let top = path.strip_prefix(site).ok()?.components().next()?;
@@ -237,7 +238,8 @@ pub(super) fn read(
                 continue;
             }
         };
-        let at = environment(places, &shown, known, environments, progress);
+        let at = environment(places, &shown, known, environments, progress)
+            .or_else(|| native(&shown, known, environments));
         let environment = at.and_then(|at| environments.get_mut(at));
         let environment = environment.map(|one| {
             one.pids.push(*pid);

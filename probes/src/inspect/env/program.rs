@@ -197,7 +197,7 @@ impl Program {
             let end = if linked { disk.canonical(&path).ok() } else { Some(path) };
             let Some((path, bytes)) = end.and_then(|path| disk.file(&path)) else { continue };
             if !package.libraries.iter().any(|one| one.path == path) {
-                package.libraries.push(Library { path, bytes });
+                package.libraries.push(Library { path, bytes, recorded: None });
             }
         }
     }

@@ -26,6 +26,20 @@ pub(super) struct Found {
     pub(super) found_by: String,
 }
 
+impl Found {
+    /// The folder of a program without Python.
+    pub(super) fn of_program(root: PathBuf) -> Self {
+        Self {
+            kind: EnvKind::Process,
+            root,
+            python: None,
+            sites: Vec::new(),
+            inherits: None,
+            found_by: String::new(),
+        }
+    }
+}
+
 /// Looks at one place: the environments it is, holds or belongs to.
 pub(super) fn recognise(
     disk: &Disk,
@@ -116,8 +130,9 @@ fn bare(disk: &Disk, root: &Path, progress: &mut Progress<'_>) -> Vec<Found> {
 fn prefix(disk: &Disk, root: &Path, kind: EnvKind, progress: &mut Progress<'_>) -> Vec<Found> {
     let config = disk.text(&root.join("pyvenv.cfg"), CONFIG_BYTES, progress);
     let conda = disk.is_dir(&root.join("conda-meta"));
-    let kind = kind_by_marks(kind, root, config.is_some(), conda);
-    let config = config.map(|text| Config::parse(&text)).unwrap_or_default();
+    let config = config.map(|text| Config::parse(&text));
+    let kind = kind_by_marks(kind, root, config.as_ref(), conda);
+    let config = config.unwrap_or_default();
     let base = config.system_site.then(|| config.home.as_deref().and_then(Path::parent)).flatten();
     let base = base.and_then(|base| disk.canonical(base).ok());
     let found = |python, sites, inherits| {
@@ -152,11 +167,14 @@ fn system_of(disk: &Disk, version: &str) -> Option<PathBuf> {
 
 /// Marks beat the place: a conda environment named by `VIRTUAL_ENV` is one of conda. A tool's own place says more than the mark
 /// that all its environments have.
-fn kind_by_marks(kind: EnvKind, root: &Path, venv: bool, conda: bool) -> EnvKind {
+fn kind_by_marks(kind: EnvKind, root: &Path, venv: Option<&Config>, conda: bool) -> EnvKind {
     match kind {
         EnvKind::Process | EnvKind::Image => kind,
         _ if conda => EnvKind::Conda,
-        EnvKind::Conda | EnvKind::Folder if venv => EnvKind::Venv,
+        EnvKind::Conda | EnvKind::Folder | EnvKind::Venv if venv.is_some_and(|venv| venv.uv) => {
+            EnvKind::Uv
+        }
+        EnvKind::Conda | EnvKind::Folder if venv.is_some() => EnvKind::Venv,
         _ if ["/", "/usr", "/usr/local"].iter().any(|system| root == Path::new(system)) => {
             EnvKind::System
         }
@@ -230,6 +248,8 @@ struct Config {
     home: Option<PathBuf>,
     version: Option<String>,
     system_site: bool,
+    /// Whether uv made it, which says so.
+    uv: bool,
 }
 
 impl Config {
@@ -246,6 +266,7 @@ impl Config {
                     let parts: Vec<_> = value.split('.').take(2).collect();
                     config.version = Some(parts.join(".")).filter(|short| short.len() < 8);
                 }
+                "uv" => config.uv = true,
                 "include-system-site-packages" => {
                     config.system_site = value.eq_ignore_ascii_case("true");
                 }
@@ -266,13 +287,13 @@ mod tests {
         let venv = "home = /usr/bin\ninclude-system-site-packages = true\nversion = 3.11.7\n";
         let virtualenv = "home = /usr/bin\nimplementation = CPython\nversion_info = 3.11.7.final.0\nvirtualenv = 20.25.0\ninclude-system-site-packages = false\n";
         let uv = "home = /opt/python/bin\nimplementation = CPython\nuv = 0.8.0\nversion_info = 3.12\ninclude-system-site-packages = false\n";
-        for (text, home, version, system_site) in [
-            (venv, "/usr/bin", "3.11", true),
-            (virtualenv, "/usr/bin", "3.11", false),
-            (uv, "/opt/python/bin", "3.12", false),
+        for (text, home, version, system_site, uv) in [
+            (venv, "/usr/bin", "3.11", true, false),
+            (virtualenv, "/usr/bin", "3.11", false, false),
+            (uv, "/opt/python/bin", "3.12", false, true),
         ] {
             let (home, version) = (Some(home.into()), Some(version.into()));
-            assert_eq!(Config::parse(text), Config { home, version, system_site });
+            assert_eq!(Config::parse(text), Config { home, version, system_site, uv });
         }
         assert_eq!(
             Config::parse("home\nhome = relative\n=\nversion = "),

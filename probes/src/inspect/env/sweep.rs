@@ -3,8 +3,9 @@
 use super::cuda::{self, Machine};
 use super::disk::Disk;
 use super::find::{Environments, active_roots};
-use super::inventory::{Environment, Inventory};
+use super::inventory::{EnvKind, Environment, Inventory};
 use super::marker::Target;
+use super::native;
 use super::packages;
 use super::places::Places;
 use super::process;
@@ -19,7 +20,7 @@ use crate::text::printable;
 pub struct Sweep {
     /// The machine.
     pub places: Places,
-    /// Processes whose environments are wanted as well, those on the GPUs.
+    /// Processes whose environments are wanted as well, those on the GPUs. Those of this user that compute are found by themselves.
     pub pids: Vec<u32>,
     /// Whether to look at the places that were named and the processes, and nowhere else.
     pub only_named: bool,
@@ -34,7 +35,11 @@ impl Sweep {
     /// Looks at all of it. A cancelled sweep returns what it has found so far.
     pub fn run(&self, progress: &mut Progress<'_>) -> Inventory {
         let disk = Disk::new(&self.places.root);
-        let mut inventory = on(&disk, &self.places, &self.pids, self.only_named, progress);
+        let mut pids = self.pids.clone();
+        if !self.only_named {
+            pids.extend(native::of_user(&self.places, &pids));
+        }
+        let mut inventory = on(&disk, &self.places, &pids, self.only_named, progress);
         let active = active_roots(&disk, &self.places);
         for one in &mut inventory.environments {
             one.active = active.contains(&disk.inner(&one.root));
@@ -55,6 +60,7 @@ pub(super) fn on(
     known.add_all_named(disk, places, progress);
     if !only_named {
         known.add_places(disk, places, progress);
+        known.add_home(disk, places, progress);
     }
     let machine = Machine::read(disk, places, progress);
     let mut environments = Vec::with_capacity(known.found.len());
@@ -68,11 +74,23 @@ pub(super) fn on(
     }
     let processes = process::read(places, pids, &mut known, &mut environments, progress);
     if !only_named && !progress.cancelled() {
-        environments.extend(program::find(disk, places, &machine, progress));
+        for program in program::find(disk, places, &machine, progress) {
+            add_program(&mut environments, program);
+        }
     }
     let (unreadable, unreadable_count) = progress.take_unreadable();
     let (cuda, cancelled) = (cuda::of_machine(disk, &machine), progress.cancelled());
-    Inventory { environments, unreadable, unreadable_count, processes, cuda, cancelled }
+    let searched = known.searched;
+    Inventory { environments, unreadable, unreadable_count, searched, processes, cuda, cancelled }
+}
+
+/// Adds a program; what a process of it showed of it is the same environment.
+fn add_program(environments: &mut Vec<Environment>, program: Environment) {
+    let same = |one: &&mut Environment| one.kind == EnvKind::Process && one.root == program.root;
+    match environments.iter_mut().find(same) {
+        Some(known) => *known = Environment { pids: std::mem::take(&mut known.pids), ..program },
+        None => environments.push(program),
+    }
 }
 
 /// Reads one environment.

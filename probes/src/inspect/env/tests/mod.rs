@@ -15,6 +15,7 @@ mod oracle;
 mod packages;
 mod process;
 mod program;
+mod search;
 
 /// A machine made of files.
 pub(super) struct Fake(TempDir);
