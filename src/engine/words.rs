@@ -30,6 +30,15 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// For a text of a rule: its version is that of the software the rule is about.
+    pub(super) fn of_rule(target: &'a Target, question: &'a Question, rule: &Rule) -> Self {
+        let own = *rule.framework == *question.framework;
+        let beside = question.config.get(&rule.framework);
+        let version =
+            if own { question.version.as_deref() } else { beside }.unwrap_or("any version");
+        Self { version, ..Self::new(target, question) }
+    }
+
     /// A text that is read. Names from outside stay on its line.
     pub(super) fn text(&self, text: &str) -> String {
         self.filled(text, &printable(self.version), &printable(self.gpu))

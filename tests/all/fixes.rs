@@ -1,12 +1,13 @@
 //! Every fix of every cell: what is offered does not fail by our own rules, and what it installs can be installed.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use warpscope::engine::{Assumptions, Fix, Question, Row, Target, evaluate, rows};
 use warpscope_probes::catalogue::{Catalogue, what_if};
 use warpscope_probes::driver::Driver;
-use warpscope_probes::rules::{Cost, Version, VersionRange};
+use warpscope_probes::rules::{Framework, Version, VersionRange};
 
 use super::verdicts::base;
 use warpscope_probes::releases::fields;
@@ -92,6 +93,44 @@ fn required(text: &str) -> Vec<(String, VersionRange)> {
         .collect()
 }
 
+/// Packages that fixes install and no index here lists.
+const UNLISTED: &[&str] = &["nunchaku", "tensorrt"];
+
+/// The newest release in a range that can be installed.
+fn newest(all: &BTreeSet<String>, range: &VersionRange) -> Option<String> {
+    let parsed = |text: &String| text.parse::<Version>().ok();
+    let within = |text: &&String| range.contains(parsed(text).as_ref()) == Some(true);
+    let order = |a: &&String, b: &&String| {
+        let (a, b) = (parsed(a), parsed(b));
+        a.zip(b).and_then(|(a, b)| a.compare(&b)).unwrap_or(Ordering::Equal)
+    };
+    all.iter().filter(within).max_by(order).cloned()
+}
+
+/// The question with another version of what a package belongs to; none where it has no part in it.
+fn with_release(
+    question: &Question,
+    package: &str,
+    version: String,
+    fix: &str,
+) -> Option<Question> {
+    let is_it = |one: &&Framework| one.packages.iter().any(|own| own == package);
+    let framework = base().frameworks().iter().find(is_it)?;
+    let mut changed = question.clone();
+    if framework.id == question.framework {
+        changed.version = Some(version);
+    } else {
+        changed.config.get(&framework.id)?;
+        changed.config.set(&framework.id, &version).ok()?;
+    }
+    if let Some((_, build)) = fix.split_once("/whl/") {
+        let key = if question.framework == "torch" { "wheel" } else { "torch.wheel" };
+        let build = build.split_whitespace().next()?;
+        changed.config.set(key, build.trim_matches(['\'', '"'])).ok()?;
+    }
+    Some(changed)
+}
+
 /// What is wrong with a fix of a question on a device.
 fn wrong(
     fix: &Fix,
@@ -105,22 +144,26 @@ fn wrong(
     if fix.text.lines().any(|line| line.starts_with('#') || line.contains("   #")) {
         return Some("is an essay".to_owned());
     }
+    if fix.command().is_none()
+        && ["pip install", "docker run"].iter().any(|one| fix.text.contains(one))
+    {
+        return Some("hides a command in a sentence".to_owned());
+    }
+    // More than the line that installs may be asked for: then the engine alone was asked.
+    let alone = fix.text.trim().starts_with("pip install") && !fix.text.contains("&&");
     for (package, range) in required(&fix.text) {
-        let within = |text: &&String| {
-            let version: Option<Version> = text.parse().ok();
-            range.contains(version.as_ref()) == Some(true)
+        let Some(all) = known.get(&package) else {
+            let unlisted = UNLISTED.contains(&package.as_str());
+            return (!unlisted).then(|| format!("{package} is in no table"));
         };
-        if known.get(&package).is_some_and(|all| !all.iter().any(|one| within(&one))) {
+        let Some(version) = newest(all, &range) else {
             return Some(format!("{package}{} does not exist", range.as_str()));
-        }
-        let own = base()
-            .framework(&question.framework)
-            .is_some_and(|one| one.packages.contains(&package));
-        let exact = range.as_str().strip_prefix("==");
-        if let (true, Some(version), Cost::Build) = (own, exact, fix.cost) {
-            let changed = Question { version: Some(version.to_owned()), ..question.clone() };
-            let then = evaluate(base(), target, &changed, &[]).outcome;
-            return then.is_bad().then(|| format!("{version} {then}"));
+        };
+        let changed =
+            with_release(question, &package, version.clone(), &fix.text).filter(|_| alone);
+        let then = changed.map(|changed| evaluate(base(), target, &changed, &[]).outcome);
+        if let Some(then) = then.filter(|then| then.is_bad()) {
+            return Some(format!("{package} {version} {then}"));
         }
     }
     None
@@ -144,6 +187,7 @@ fn no_fix_fails_and_every_fix_exists() {
             }
         }
     }
+    println!("{} cells, {asked} fixes", rows.len() * GPUS.len());
     assert!(asked > 1000, "{asked} fixes");
     let lines: Vec<_> = bad.iter().map(String::as_str).collect();
     assert!(bad.is_empty(), "{} of {asked}:\n{}", bad.len(), lines.join("\n"));

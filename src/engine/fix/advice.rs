@@ -5,6 +5,7 @@
 
 use warpscope_probes::rules::{Cost, Framework, Launch, RuleBase, Version, VersionRange, dtype_id};
 
+use super::paste::is_pasteable;
 use super::{Attempt, launch, options};
 use crate::engine::explanation::remedy;
 use crate::engine::question::Question;
@@ -19,9 +20,10 @@ const BUILDS_FOR: &[&str] = &["CMAKE_CUDA_ARCHITECTURES", "CUDAARCHS", "TORCH_CU
 pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let answer = attempt.answer;
     let rule = remedy(answer)?;
-    let text = Filler::new(answer.target, answer.question).command(rule.fix.as_deref()?);
+    let text = Filler::of_rule(answer.target, answer.question, rule).command(rule.fix.as_deref()?);
     let text = text.replace(launch::ANY_MODEL, launch::model(answer.question));
     let (text, comment) = without_comments(&text);
+    let (text, comment) = after_words(text, comment);
     let outcome = outcome(attempt, &text);
     if outcome.is_some_and(Outcome::is_bad) {
         return None;
@@ -56,6 +58,16 @@ fn without_comments(text: &str) -> (String, String) {
         return (comments.join("\n"), String::new());
     }
     (code.join("\n").trim_matches('\n').to_owned(), comments.join("; "))
+}
+
+/// A command behind words that introduce it, and those words: `take the CUDA 12 variant: pip install …`.
+fn after_words(text: String, comment: String) -> (String, String) {
+    let Some((words, command)) = text.split_once(": ") else { return (text, comment) };
+    if text.contains('\n') || is_pasteable(&text) || !is_pasteable(command) {
+        return (text, comment);
+    }
+    let comment = if comment.is_empty() { words.to_owned() } else { format!("{words}; {comment}") };
+    (command.to_owned(), comment)
 }
 
 /// What the engine says of the configuration the text asks for; none where it does not understand the text.

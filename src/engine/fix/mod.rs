@@ -10,6 +10,7 @@ mod gpus;
 mod hardware;
 mod launch;
 mod options;
+mod paste;
 mod versions;
 
 use warpscope_probes::rules::{Cost, RuleBase};
@@ -37,7 +38,7 @@ pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
         tried.extend(versions::of(&attempt));
         tried.sort_by_key(|fix| fix.then.map(Outcome::severity));
         fixes.extend(tried);
-        if outcome.is_bad() && !fixes.iter().any(|fix| fix.then.is_some()) {
+        if outcome.is_bad() && !fixes.iter().any(|fix| fix.then == Some(Outcome::Works)) {
             fixes.extend(frameworks::of(&attempt));
         }
         fixes.extend(gpus::of(&attempt));

@@ -98,7 +98,10 @@ impl Feature for Compat {
         {
             return Some(("start command", clean_lines(&start)));
         }
-        let fix = verdict.fixes.get(chosen).map(|fix| &fix.text).or(verdict.fix.as_ref())?;
+        // What is chosen, or without a choice the first that is no sentence.
+        let command = verdict.fixes.get(chosen).and_then(|fix| fix.command());
+        let first = || verdict.fixes.iter().find_map(|fix| fix.command());
+        let fix = if chosen == 0 { command.or_else(first) } else { command }?;
         Some(("fix", clean_lines(fix)))
     }
 

@@ -355,21 +355,22 @@ fn the_selected_fix_is_copied() {
         text: text.into(),
         then: None,
     };
-    let harm = "a\u{1b}[201~\r\u{9b}\u{202e}b\nc";
+    let harm = "pip a\u{1b}[201~\r\u{9b}\u{202e}b\npip c";
     verdict.fixes = vec![fix(harm)];
     app.tabs.compat.verdicts.last.replace(Some((0, 0, Arc::new(verdict.clone()))));
-    let shown = "a\u{fffd}[201~ \u{fffd}\u{fffd}b\nc".to_owned();
+    let shown = "pip a\u{fffd}[201~ \u{fffd}\u{fffd}b\npip c".to_owned();
     assert_eq!(press(&mut app, "y"), [Cmd::Copy(shown)], "its lines stay lines");
-    verdict.fixes = vec![fix("first"), fix("second")];
+    let sentence = fix("use another GPU, such as a T4");
+    verdict.fixes = vec![sentence, fix("pip first"), fix("pip second")];
     app.tabs.compat.verdicts.last.replace(Some((0, 0, Arc::new(verdict))));
     let copied = |text: &str| [Cmd::Copy(text.to_owned())];
-    assert_eq!(press(&mut app, "y"), copied("first"));
-    assert_eq!(press(&mut app, "enter y"), copied("first"));
-    assert_eq!(press(&mut app, "2 y"), copied("second"));
-    assert_eq!(press(&mut app, "h y"), copied("first"));
-    assert_eq!(press(&mut app, "9 y"), copied("second"), "the last there is");
+    assert_eq!(press(&mut app, "y"), copied("pip first"), "a sentence is no command");
+    assert_eq!(press(&mut app, "enter y"), copied("pip first"));
+    assert_eq!(press(&mut app, "3 y"), copied("pip second"));
+    assert_eq!(press(&mut app, "h y"), copied("pip first"));
+    assert_eq!(press(&mut app, "9 y"), copied("pip second"), "the last there is");
     update(&mut app, Msg::Click(Hit::Row(0)));
-    assert_eq!(press(&mut app, "y"), copied("first"));
+    assert_eq!(press(&mut app, "y"), copied("pip first"));
 }
 
 fn gpu(name: &str, sm: Sm) -> Gpu {
