@@ -18,7 +18,7 @@ use crate::commands::cli::{
     STYLE,
 };
 use crate::commands::output;
-use crate::commands::why::text::{all_fixes, explained, summarised};
+use crate::commands::why::text::{alike, all_fixes, explained, summarised};
 use crate::config::args;
 use crate::engine::{Assumptions, Fix, Question, Target, Verdict, evaluate};
 use crate::io::sink::jsonl;
@@ -149,14 +149,13 @@ fn explain(
     if let Some(model) = &request.assumptions.model {
         write!(out, "{}", model_text(model, style))?;
     }
-    for (place, (question, verdict)) in answers.iter().enumerate() {
-        let feed = if place > 0 { "\n" } else { "" };
-        let told = match request.everything {
-            true => explained(question, verdict, style),
-            false => summarised(verdict, style),
-        };
-        write!(out, "{feed}{told}")?;
-    }
+    let told: Vec<String> = if request.everything {
+        answers.iter().map(|(question, verdict)| explained(question, verdict, style)).collect()
+    } else {
+        let groups = alike(answers.iter().map(|(_, verdict)| verdict.clone()));
+        groups.iter().map(|group| summarised(group, style)).collect()
+    };
+    write!(out, "{}", told.join("\n"))?;
     if !request.everything {
         writeln!(out, "\n`--all` tells the reasoning, the evidence and every fix")?;
     }

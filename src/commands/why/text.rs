@@ -12,14 +12,38 @@ use crate::engine::{Fix, Level, Outcome, Question, Step, StepKind, Verdict};
 /// Further causes that the summary names.
 const MORE_CAUSES: usize = 2;
 
-/// The answer in three lines: the outcome, the causes with their numbers, what to do.
-pub(crate) fn summarised(verdict: &Verdict, style: Style) -> String {
-    let mut text = format!("{}\n", title(verdict, style));
+/// Verdicts that differ in their title alone, together, in the order of the first of each.
+pub(crate) fn alike(verdicts: impl Iterator<Item = Verdict>) -> Vec<Vec<Verdict>> {
+    let mut groups: Vec<Vec<Verdict>> = Vec::new();
+    for verdict in verdicts {
+        let body = |one: &Verdict| summary(one, Style::default());
+        let same = |group: &&mut Vec<Verdict>| {
+            let first = &group[0];
+            (&first.gpu, first.outcome) == (&verdict.gpu, verdict.outcome)
+                && body(first) == body(&verdict)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(verdict),
+            None => groups.push(vec![verdict]),
+        }
+    }
+    groups
+}
+
+/// The answer in three lines: the outcome, the causes with their numbers, what to do. Verdicts with the same answer have it once.
+pub(crate) fn summarised(alike: &[Verdict], style: Style) -> String {
+    let titles = alike.iter().map(|verdict| format!("{}\n", title(verdict, style)));
+    titles.collect::<String>() + &alike.first().map_or_else(String::new, |one| summary(one, style))
+}
+
+fn summary(verdict: &Verdict, style: Style) -> String {
+    let mut text = String::new();
     let needs = [("needs", &verdict.needs), ("has", &verdict.has)];
     let needs = needs.iter().filter(|one| !one.1.is_empty() && !verdict.needs.is_empty());
     let needs: Vec<_> = needs.map(|(word, what)| format!("{word} {what}")).collect();
     let number = if needs.is_empty() { String::new() } else { format!(" ({})", needs.join("; ")) };
-    field(&mut text, "cause", &format!("{}{number}", verdict.reason), style);
+    let word = if verdict.outcome.runs() { "why" } else { "cause" };
+    field(&mut text, word, &format!("{}{number}", verdict.reason), style);
     for step in verdict.steps.iter().filter(|step| step.kind == StepKind::Stops).take(MORE_CAUSES) {
         field(&mut text, "and", &step.text, style);
     }
