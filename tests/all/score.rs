@@ -15,6 +15,7 @@ use warpscope::engine::{Assumptions, Origin, Outcome, Question, Target, Verdict,
 use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::{Catalogue, what_if};
 use warpscope_probes::driver::Driver;
+use warpscope_probes::releases::release_on;
 use warpscope_probes::rules::{RuleBase, Settings};
 
 use super::verdicts::base;
@@ -44,7 +45,7 @@ const LEAST_RIGHT_LOCAL: usize = 27;
 const LEAST_RIGHT_SERVING: usize = 58;
 
 /// The same of the later reports of local use.
-const LEAST_RIGHT_LOCAL_LATER: usize = 0;
+const LEAST_RIGHT_LOCAL_LATER: usize = 35;
 
 /// More confidently wrong answers than this share are not tolerated.
 const MOST_CONFIDENTLY_WRONG: f64 = 0.03;
@@ -102,9 +103,14 @@ struct Reported {
 
 impl Reported {
     fn ask(&self, base: &RuleBase) -> Verdict {
+        let framework = framework_id(base, &self.framework);
+        // A month stands for the newest release of its end, as on the command line.
+        let released = |version: &String| {
+            release_on(&framework, version).map_or_else(|| version.clone(), str::to_owned)
+        };
         let question = Question {
-            framework: framework_id(base, &self.framework),
-            version: self.version.clone(),
+            version: self.version.as_ref().map(released),
+            framework,
             config: self.set.clone(),
             origin: if self.version.is_some() { Origin::Asked } else { Origin::Known },
             ..Question::default()
