@@ -39,7 +39,7 @@ fn main() {
             Graph::new(look, &values, (0.0, 100.0)).second(&values).render(AREA, buffer);
         }),
         ("table", &table),
-        ("tape", &|look, buffer| Tape { look, tokens: &tokens }.render(AREA, buffer)),
+        ("tokens", &|look, buffer| DecodedTokens { look, tokens: &tokens }.render(AREA, buffer)),
         ("dashboard", &|look, buffer| dashboard(look, buffer, &values)),
     ];
     println!("{:<20} {:>9}", "at 200x50", "us/frame");

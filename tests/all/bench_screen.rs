@@ -524,6 +524,24 @@ fn results_of_another_time_are_grey() {
 }
 
 #[test]
+fn samples_below_the_best_clock_are_marked_in_the_details_of_a_kernel() {
+    let mut scene = Scene::new(1);
+    scene.pass(12);
+    scene.measured(0, false);
+    scene.pass(1);
+    scene.press("home");
+    let shown: Vec<String> = (0..60)
+        .map(|_| {
+            scene.press("down");
+            scene.text((120, 36))
+        })
+        .collect();
+    let words = "clock    1 of 3 samples below 95 % of the best clock, 1111 MHz";
+    let kernel = shown.iter().find(|text| text.contains("reached  ")).expect("one is selected");
+    assert!(kernel.contains(words), "{kernel}");
+}
+
+#[test]
 fn every_size_and_number_of_gpus_is_drawn() {
     for gpus in [0, 1, 8, 16] {
         let mut scene = Scene::new(gpus);

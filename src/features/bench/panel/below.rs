@@ -91,8 +91,8 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         Route::Emulated { by } => format!("emulated by {by}; no rate of the format"),
         Route::Absent { why } => format!("not on this GPU: {why}"),
     };
-    let mut said = vec![("runs by  ", route)];
-    said.extend(one.variant.iter().map(|name| ("variant  ", name.clone())));
+    // The figure and what speaks against it come first: small screens have two rows.
+    let mut said = Vec::new();
     if let Some(figure) = results.figure(report) {
         let share =
             figure.share.map(|share| format!(", {} of its measured ceiling", format::share(share)));
@@ -111,6 +111,8 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         ));
         said.extend(one.clocks.words().map(|words| ("clock    ", words)));
     }
+    said.push(("runs by  ", route));
+    said.extend(one.variant.iter().map(|name| ("variant  ", name.clone())));
     if let Some(checks) = results.checks.get(&one.kernel) {
         let wrong = checks.value.first_wrong.as_ref();
         let wrong = wrong.map_or(String::new(), |(case, why)| format!("; {case}: {why}"));
