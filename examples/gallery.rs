@@ -232,7 +232,7 @@ fn tape(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         ("\n", Mark::Pending),
     ]);
     let half = Rect { height: 3, ..inner };
-    Tape { look, tokens: &tokens }.render(half, buffer);
+    DecodedTokens { look, tokens: &tokens }.render(half, buffer);
     let rest = Rect { y: inner.y + 3, height: inner.height - 3, ..inner };
     bars(look, &BARS).render(Rect { width: rest.width / 2, ..rest }, buffer);
 }

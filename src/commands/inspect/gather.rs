@@ -15,7 +15,8 @@ use warpscope_probes::inspect::env::{
 };
 use warpscope_probes::rules::RuleBase;
 
-use super::{Group, Item, Judge, Report, binaries};
+use super::binaries;
+use super::report::{Group, Item, Judge, Report};
 use crate::commands::cli::{CliError, Options};
 use crate::commands::environments::scan;
 use crate::config::args;

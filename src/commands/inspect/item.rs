@@ -7,20 +7,10 @@ use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::binary::{Scan, missing_kernels};
 use warpscope_probes::inspect::env::Package;
 
-use super::{Answer, Item, Judge, LIBRARIES, MISSING, cpu, has_code};
+use super::cpu;
+use super::report::{Answer, Item, Judge, LIBRARIES, MISSING, Rank, has_code};
 use crate::engine::Outcome;
 use crate::engine::installed::{TargetCoverage, package_coverage, target_coverage};
-
-/// Where an item stands among the others, first to last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// PyTorch, which the others stand on.
-    Torch,
-    /// Anything else.
-    Other,
-    /// NVIDIA's libraries, which choose among kernels for many GPUs and are no measure of what runs.
-    Nvidia,
-}
 
 /// NVIDIA's own libraries outside its `nvidia-` packages, as conda names them.
 const OF_CONDA: &[&str] = &[

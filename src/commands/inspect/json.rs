@@ -6,7 +6,7 @@ use serde::Serialize;
 use warpscope_probes::inspect::binary::{Coverage, Scan, Target};
 use warpscope_probes::inspect::env::{CudaLibrary, Environment, Searched, Unreadable};
 
-use super::{Answer as Found, Group, Item, Judge, Report};
+use super::report::{Answer as Found, Group, Item, Judge, Report};
 use crate::engine::Outcome;
 
 /// Number of the JSON form.

@@ -11,16 +11,14 @@ mod cpu;
 mod gather;
 mod item;
 mod json;
+mod report;
 mod searched;
 mod text;
 
-use std::path::PathBuf;
-
-use warpscope_kernels::Sm;
 use warpscope_probes::driver::Driver;
-use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan};
-use warpscope_probes::inspect::env::{Inventory, Unreadable};
+use warpscope_probes::inspect::binary::PtxIsa;
 
+use self::report::Judge;
 use super::output;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
@@ -30,8 +28,7 @@ use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args;
-use crate::engine::installed::TargetCoverage;
-use crate::engine::{Outcome, Target};
+use crate::engine::Target;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -61,94 +58,6 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-/// Kernels named at most of those a GPU has nothing for.
-const MISSING: usize = 500;
-/// Libraries of one package shown at most.
-const LIBRARIES: usize = 6;
-
-/// A GPU to judge by.
-struct Judge {
-    label: String,
-    sm: Sm,
-    /// Newest PTX its driver compiles; any passes where no driver is known.
-    driver: Option<PtxIsa>,
-    /// Newest CUDA of its driver.
-    cuda: Option<String>,
-    /// Kind of CPU beside it, where it is sold with one or is in this machine: `aarch64`.
-    cpu: Option<&'static str>,
-}
-
-/// What a package comes to on one GPU.
-struct Answer {
-    reach: TargetCoverage,
-    /// The first kernels the deciding library lacks, where files can be asked.
-    missing: Option<Missing>,
-}
-
-/// One package, or a file nobody owns, with the device code of its binaries; none in what is compiled when it runs.
-struct Item {
-    name: String,
-    version: String,
-    scans: Vec<Scan>,
-    /// One per GPU; none where there is no device code to judge.
-    answers: Vec<Option<Answer>>,
-    /// Why a file that was named is not whole.
-    damage: Option<String>,
-    /// Its place among the packages of an environment.
-    rank: item::Rank,
-}
-
-/// Packages of one environment.
-struct Group {
-    title: String,
-    root: PathBuf,
-    items: Vec<Item>,
-    problems: Vec<String>,
-    cuda: Vec<String>,
-}
-
-impl Group {
-    /// Files that belong to no environment.
-    fn of_files(title: &str, root: PathBuf, items: Vec<Item>) -> Self {
-        let title = title.to_owned();
-        Self { title, root, items, problems: Vec::new(), cuda: Vec::new() }
-    }
-
-    /// Whether there is more to say than that it is there.
-    fn tells(&self) -> bool {
-        !(self.items.is_empty() && self.problems.is_empty() && self.cuda.is_empty())
-    }
-}
-
-/// Everything that is said.
-struct Report {
-    judges: Vec<Judge>,
-    groups: Vec<Group>,
-    unreadable: Vec<Unreadable>,
-    inventory: Inventory,
-}
-
-impl Report {
-    fn items(&self) -> impl Iterator<Item = &Item> {
-        self.groups.iter().flat_map(|group| &group.items)
-    }
-
-    /// Fails where something has no code for a GPU or is damaged; unknown where GPUs were asked about and nothing could be judged.
-    fn exit(&self) -> Exit {
-        let mut outcomes = self.items().flat_map(|item| &item.answers).flatten();
-        let fails = outcomes.any(|answer| answer.reach.outcome == Outcome::Fails)
-            || self.items().any(|item| item.damage.is_some());
-        let judged = self.items().flat_map(|item| &item.answers).any(Option::is_some);
-        match () {
-            () if fails => Exit::CheckFailed,
-            () if !self.judges.is_empty() && !judged && self.items().next().is_some() => {
-                Exit::Unknown
-            }
-            () => Exit::Fine,
-        }
-    }
-}
-
 /// Looks and says.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let judges = judges(options)?;
@@ -160,11 +69,6 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         output::print(&text::text(&report, output::style(options)))?;
     }
     Ok(report.exit())
-}
-
-/// Whether the CUDA runtime would load anything of a library by itself, on whatever GPU.
-fn has_code(scan: &Scan) -> bool {
-    scan.kernel_coverage(Sm::new(9, 0), None).total() > 0
 }
 
 /// GPUs that were named, else those that are here. Where there is none, what is found is told without a judgement.

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use warpscope_probes::inspect::binary::{Coverage, Scan};
 
-use super::item::Rank;
+use super::report::{Answer, Group, Item, Judge, Rank, Report, has_code};
 use super::searched::searched;
-use super::{Answer, Group, Item, Judge, Report, has_code};
 use crate::commands::answer::text::{Style as Words, wrapped};
 use crate::engine::Outcome;
 use crate::engine::installed::short_name;

@@ -1,0 +1,115 @@
+//! What inspection found, as text and JSON show it.
+
+use std::path::PathBuf;
+
+use warpscope_kernels::Sm;
+use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan};
+use warpscope_probes::inspect::env::{Inventory, Unreadable};
+
+use crate::commands::cli::Exit;
+use crate::engine::Outcome;
+use crate::engine::installed::TargetCoverage;
+
+/// Kernels named at most of those a GPU has nothing for.
+pub(super) const MISSING: usize = 500;
+/// Libraries of one package shown at most.
+pub(super) const LIBRARIES: usize = 6;
+
+/// A GPU to judge by.
+pub(super) struct Judge {
+    pub(super) label: String,
+    pub(super) sm: Sm,
+    /// Newest PTX its driver compiles; any passes where no driver is known.
+    pub(super) driver: Option<PtxIsa>,
+    /// Newest CUDA of its driver.
+    pub(super) cuda: Option<String>,
+    /// Kind of CPU beside it, where it is sold with one or is in this machine: `aarch64`.
+    pub(super) cpu: Option<&'static str>,
+}
+
+/// What a package comes to on one GPU.
+pub(super) struct Answer {
+    pub(super) reach: TargetCoverage,
+    /// The first kernels the deciding library lacks, where files can be asked.
+    pub(super) missing: Option<Missing>,
+}
+
+/// One package, or a file nobody owns, with the device code of its binaries; none in what is compiled when it runs.
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) scans: Vec<Scan>,
+    /// One per GPU; none where there is no device code to judge.
+    pub(super) answers: Vec<Option<Answer>>,
+    /// Why a file that was named is not whole.
+    pub(super) damage: Option<String>,
+    /// Its place among the packages of an environment.
+    pub(super) rank: Rank,
+}
+
+/// Packages of one environment.
+pub(super) struct Group {
+    pub(super) title: String,
+    pub(super) root: PathBuf,
+    pub(super) items: Vec<Item>,
+    pub(super) problems: Vec<String>,
+    pub(super) cuda: Vec<String>,
+}
+
+impl Group {
+    /// Files that belong to no environment.
+    pub(super) fn of_files(title: &str, root: PathBuf, items: Vec<Item>) -> Self {
+        let title = title.to_owned();
+        Self { title, root, items, problems: Vec::new(), cuda: Vec::new() }
+    }
+
+    /// Whether there is more to say than that it is there.
+    pub(super) fn tells(&self) -> bool {
+        !(self.items.is_empty() && self.problems.is_empty() && self.cuda.is_empty())
+    }
+}
+
+/// Everything that is said.
+pub(super) struct Report {
+    pub(super) judges: Vec<Judge>,
+    pub(super) groups: Vec<Group>,
+    pub(super) unreadable: Vec<Unreadable>,
+    pub(super) inventory: Inventory,
+}
+
+impl Report {
+    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+        self.groups.iter().flat_map(|group| &group.items)
+    }
+
+    /// Fails where something has no code for a GPU or is damaged; unknown where GPUs were asked about and nothing could be judged.
+    pub(super) fn exit(&self) -> Exit {
+        let mut outcomes = self.items().flat_map(|item| &item.answers).flatten();
+        let fails = outcomes.any(|answer| answer.reach.outcome == Outcome::Fails)
+            || self.items().any(|item| item.damage.is_some());
+        let judged = self.items().flat_map(|item| &item.answers).any(Option::is_some);
+        match () {
+            () if fails => Exit::CheckFailed,
+            () if !self.judges.is_empty() && !judged && self.items().next().is_some() => {
+                Exit::Unknown
+            }
+            () => Exit::Fine,
+        }
+    }
+}
+
+/// Where an item stands among the others, first to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// PyTorch, which the others stand on.
+    Torch,
+    /// Anything else.
+    Other,
+    /// NVIDIA's libraries, which choose among kernels for many GPUs and are no measure of what runs.
+    Nvidia,
+}
+
+/// Whether the CUDA runtime would load anything of a library by itself, on whatever GPU.
+pub(super) fn has_code(scan: &Scan) -> bool {
+    scan.kernel_coverage(Sm::new(9, 0), None).total() > 0
+}
