@@ -3,7 +3,7 @@
 use warpscope_probes::rules::{Framework, RuleBase, Settings};
 
 use super::assumptions::{Assumptions, is_for};
-use super::evaluate::cell_of;
+use super::evaluate::{cell, cell_of};
 use super::installed::BINARIES;
 use super::matching::Plan;
 use super::published;
@@ -81,7 +81,11 @@ pub fn matrix(base: &RuleBase, targets: &[Target], assumptions: &Assumptions) ->
         let about = |target| {
             let here = found.iter().copied().filter(|one| is_for(one, target));
             let published = published::findings(base, target, &row.question);
-            cell_of(&plan, target, here.chain(&published))
+            let found = here.chain(&published);
+            match row.question.version {
+                Some(_) => cell_of(&plan, target, found),
+                None => cell(base, target, &row.question, &found.cloned().collect::<Vec<_>>()),
+            }
         };
         targets.iter().map(about).collect()
     };
