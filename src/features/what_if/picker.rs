@@ -1,6 +1,8 @@
 //! The popup a GPU of the catalogue is chosen in.
 
-use warpscope_probes::catalogue::{Catalogue, Part};
+use std::cmp::Reverse;
+
+use warpscope_probes::catalogue::{Catalogue, Part, Segment};
 
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
@@ -61,11 +63,13 @@ impl Picker {
         }
     }
 
-    /// Parts of the catalogue that match what was typed; the newest first while that is nothing.
+    /// Parts of the catalogue that match what was typed; while that is nothing the newest first, and those of laptops and boards last.
     fn found(&self) -> Vec<&'static Part> {
         let mut parts = Catalogue::load().search(&self.input.text);
         if self.input.text.trim().is_empty() {
             parts.reverse();
+            let is_built_in = |part: &Part| matches!(part.segment, Segment::Laptop | Segment::Soc);
+            parts.sort_by_key(|part| (is_built_in(part), Reverse(part.sm)));
         }
         parts.truncate(ROWS);
         parts
@@ -74,7 +78,9 @@ impl Picker {
     /// Draws it over the body of the screen.
     pub fn draw(&self, on: Surface<'_>) {
         let head = format!("/{}{}", self.input.text, on.look.glyphs.cursor);
-        let rows: Vec<_> = self.found().into_iter().map(row).collect();
+        let found = self.found();
+        let name = found.iter().map(|part| part.market_name.chars().count()).max().unwrap_or(0);
+        let rows: Vec<_> = found.into_iter().map(|part| row(part, name)).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
         let title = "Add a what-if GPU";
         let empty = "Nothing in the catalogue matches.";
@@ -83,8 +89,8 @@ impl Picker {
     }
 }
 
-fn row(part: &Part) -> String {
+fn row(part: &Part, name: usize) -> String {
     let memory = format!("{} GB", part.memory_gb);
     let rate = format::rate(part.bandwidth_gbs * 1e9);
-    format!("{:<34} {:<7} {memory:>8} {rate:>10}", part.market_name, part.sm)
+    format!("{:<name$} {:<7} {memory:>8} {rate:>10}", part.market_name, part.sm)
 }
