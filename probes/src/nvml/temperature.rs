@@ -1,4 +1,4 @@
-//! Where a board slows down and shuts down. From Ada and Hopper on that is told as T.Limit, an offset in degrees to a limit that only the board
+//! Where a board slows down and shuts down. From Ada and Hopper on that is reported as T.Limit, an offset in degrees to a limit that only the board
 //! knows, by numbered fields; the call that told temperatures is deprecated since, and is asked only where there are no such fields.
 
 use nvml_wrapper::enum_wrappers::device::TemperatureThreshold;

@@ -58,7 +58,7 @@ pub(super) fn shared(cards: &[Card], times: &str) -> Vec<(Kind, Vec<usize>)> {
     kinds
 }
 
-/// Takes what is told of a kind out of its cards.
+/// Removes from the cards what their kind already shows.
 pub(super) fn tell_once(cards: &mut [Card], alike: &[usize]) {
     for at in alike {
         let card = &mut cards[*at];

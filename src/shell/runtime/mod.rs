@@ -185,7 +185,7 @@ impl Owner {
         Ok(())
     }
 
-    /// Asks for every value while somebody looks at them, or they are recorded.
+    /// Asks for every value while they are on screen or recorded.
     fn ask_for_details(&mut self) {
         let brief = !self.hits.has_details() && self.recording.is_none();
         if brief != std::mem::replace(&mut self.brief, brief) {

@@ -79,7 +79,7 @@ fn samples_on_the_way_up_are_marked() {
     assert_eq!(words, "9 of 9 samples below 95 % of the best clock, 1980 MHz");
 }
 
-/// Whoever comes later is measured against the best clock of the run.
+/// Later samples are measured against the best clock of the run.
 #[test]
 fn a_device_that_is_held_down_is_seen_by_what_it_did_before() {
     let (mut machine, mut best) = (device(), None);

@@ -2,7 +2,7 @@
 //!
 //! The table of places names what is what; people put environments elsewhere too. The walk goes by breadth, so that what lies near is found
 //! first, and ends by depth, by entries and by time. Other file systems and whole networks are left out unless they were named, and
-//! what was left out is told.
+//! what was left out is reported.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};

@@ -23,7 +23,7 @@ pub enum Ready<'a> {
     Never,
 }
 
-/// Somebody who is asked about the GPUs without being waited for.
+/// A source of GPU readings that is asked without waiting for the answer.
 pub trait Gpus: Send {
     /// Asks; the answer to the last question was taken.
     fn ask(&mut self, context: &Context);

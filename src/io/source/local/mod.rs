@@ -232,7 +232,7 @@ fn wait_for(answer: Option<BorrowedFd<'_>>, told: Option<&PipeReader>, end: Inst
     let told = told.map(|told| fd(told.as_fd()));
     let mut waited: Vec<_> = told.into_iter().chain(answer.map(fd)).collect();
     let left = end.saturating_duration_since(Instant::now());
-    // A wait that is interrupted or refused is over: whoever waits looks at the time.
+    // A wait that is interrupted or refused is over: the caller checks the time.
     poll(&mut waited, Timespec::try_from(left).ok().as_ref()).ok();
     let has_news = |at: usize| waited.get(at).is_some_and(|one| !one.revents().is_empty());
     match (answer.is_some() && has_news(waited.len() - 1), has_news(0)) {
