@@ -31,13 +31,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, thread};
 
 use compare::MANIFEST;
 use manifest::{Family, Kind, Manifest};
 use recipe::{FamilyRecipe, Recipe};
 use sources::Sources;
+use tempfile::TempDir;
 use toolchain::{CUDA, Toolchain};
 use warpscope_kernels::Sm;
 
@@ -104,8 +104,8 @@ impl Arguments {
             let all = all.map(|(name, text)| format!("\n## {name}\n\n{text}"));
             return Ok(table::LEGEND.to_owned() + &all.collect::<String>());
         }
-        let aside = Aside::new()?;
-        let (built, unpacked) = (aside.folder("built")?, self.unpack(&aside)?);
+        let aside = self.aside()?;
+        let (built, unpacked) = (made(aside.path().join("built"))?, self.unpack(&aside)?);
         let families = self.build(&tools, &recipe, &chosen, &built)?;
         let said = families.iter().map(summary).collect::<Vec<_>>().join("\n");
         let manifest = merged(families, &images, &recipe)?;
@@ -119,9 +119,15 @@ impl Arguments {
         Ok(said)
     }
 
+    /// A temporary folder beside the tools: some 110 MB, which a small /tmp does not hold.
+    fn aside(&self) -> Result<TempDir, String> {
+        TempDir::with_prefix_in("images-", &self.toolchain)
+            .map_err(|error| format!("{}: {error}", self.toolchain.display()))
+    }
+
     /// A folder with the committed images and their manifest.
-    fn unpack(&self, aside: &Aside) -> Result<PathBuf, String> {
-        let (packs, folder) = (self.kernels.join("image"), aside.folder("unpacked")?);
+    fn unpack(&self, aside: &TempDir) -> Result<PathBuf, String> {
+        let (packs, folder) = (self.kernels.join("image"), made(aside.path().join("unpacked"))?);
         if let Ok(text) = fs::read_to_string(packs.join(MANIFEST)) {
             pack::unpack(&packs, &parse(&text)?, &folder)?;
             fs::write(folder.join(MANIFEST), text).map_err(|error| error.to_string())?;
@@ -136,7 +142,7 @@ impl Arguments {
         chosen: &[&FamilyRecipe],
         detailed: bool,
     ) -> Result<BTreeMap<String, String>, String> {
-        let aside = Aside::new()?;
+        let aside = self.aside()?;
         let images = self.unpack(&aside)?;
         let manifest = parse(&toolchain::read(&images.join(MANIFEST))?)?;
         let plan = gpus::Plan::read(&self.kernels)?;
@@ -238,28 +244,6 @@ fn next<I: Iterator>(open: &Mutex<I>) -> Option<I::Item> {
 
 fn parse(manifest: &str) -> Result<Manifest, String> {
     toml::from_str(manifest).map_err(|error| format!("{MANIFEST}: {error}"))
-}
-
-/// A temporary folder of this process, removed when dropped.
-struct Aside(PathBuf);
-
-impl Aside {
-    fn new() -> Result<Self, String> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("build-kernels-{}-{count}", std::process::id()));
-        made(path).map(Self)
-    }
-
-    fn folder(&self, name: &str) -> Result<PathBuf, String> {
-        made(self.0.join(name))
-    }
-}
-
-impl Drop for Aside {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0); // it lies where the system cleans up
-    }
 }
 
 fn made(path: PathBuf) -> Result<PathBuf, String> {
