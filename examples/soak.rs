@@ -23,7 +23,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::rules::RuleBase;
 
 const AREA: Rect = Rect::new(0, 0, 200, 50);
-const RECORDING: &str = "tests/frames/synthetic-h100x8.jsonl";
+const RECORDING: &str = "tests/frames/synthetic-16.jsonl";
 const REPORTS: [u64; 6] = [1, 1_000, 10_000, 25_000, 50_000, 100_000];
 
 fn main() -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The real binary: help, man page and completions under snapshot, one-shot commands on recordings,
+//! The real binary: help and man page under snapshot, one-shot commands on recordings,
 //! exit codes, and what happens when a reader, a writer or the program itself goes away.
 
 use std::io::{BufRead, BufReader};
@@ -75,7 +75,6 @@ fn completions_know_every_command_and_no_hidden_one() {
             assert_eq!(text.contains(command.name), !command.hidden, "{shell} {}", command.name);
         }
     }
-    insta::assert_snapshot!("completions-fish", printed(&["completions", "fish"]));
 }
 
 #[test]
