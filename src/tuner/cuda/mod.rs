@@ -154,7 +154,7 @@ pub struct Candidate<'a> {
     /// Sizes.
     pub shape: &'a BTreeMap<String, String>,
     /// Sizes, parameters and the rest of the words in braces.
-    pub values: &'a BTreeMap<String, String>,
+    pub values: &'a Values,
     /// Samples wanted.
     pub samples: usize,
     /// Whether the energy of a launch is wanted too.
@@ -186,27 +186,7 @@ impl Cuda {
         };
         let mut words = self.words.fill(values).into_iter();
         let (file, entry) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let number = |what: &str, expression: &Expression| {
-            let value = expression.value(values)?;
-            u32::try_from(value).map_err(|_| format!("{what} {expression} is {value}"))
-        };
-        let three = |what: &str, all: &[Expression; 3]| -> Result<[u32; 3], String> {
-            Ok([number(what, &all[0])?, number(what, &all[1])?, number(what, &all[2])?])
-        };
-        let argument = |argument: &Argument| match argument {
-            Argument::Operand(name) => Ok(JobArgument::Operand(name.clone())),
-            Argument::Float(value) => Ok(JobArgument::F32(*value)),
-            Argument::Whole(expression, false) => {
-                number("parameter", expression).map(JobArgument::U32)
-            }
-            Argument::Whole(expression, true) => {
-                let value = expression.value(values)?;
-                let value = u64::try_from(value);
-                value
-                    .map(JobArgument::U64)
-                    .map_err(|_| format!("parameter {expression} is negative"))
-            }
-        };
+        let arguments = self.arguments.iter().map(|one| argument(one, values));
         Ok(CudaJob {
             name: name.to_owned(),
             code: self.code,
@@ -217,10 +197,10 @@ impl Cuda {
             function: self.function.clone(),
             dtype: dtype.to_owned(),
             shape: shape.clone(),
-            grid: three("grid", &self.grid)?,
-            block: three("block", &self.block)?,
-            shared: number("shared", &self.shared)?,
-            arguments: self.arguments.iter().map(argument).collect::<Result<_, _>>()?,
+            grid: three("grid", &self.grid, values)?,
+            block: three("block", &self.block, values)?,
+            shared: number("shared", &self.shared, values)?,
+            arguments: arguments.collect::<Result<_, _>>()?,
             samples,
             energy,
             device: device.map(str::to_owned),
@@ -237,5 +217,32 @@ impl Cuda {
         });
         let launch = self.grid.iter().chain(&self.block).chain([&self.shared]);
         launch.chain(arguments).flat_map(Expression::names).collect()
+    }
+}
+
+/// The values of a candidate's parameters, by name.
+type Values = BTreeMap<String, String>;
+
+fn number(what: &str, expression: &Expression, values: &Values) -> Result<u32, String> {
+    let value = expression.value(values)?;
+    u32::try_from(value).map_err(|_| format!("{what} {expression} is {value}"))
+}
+
+fn three(what: &str, all: &[Expression; 3], values: &Values) -> Result<[u32; 3], String> {
+    let [x, y, z] = all.each_ref().map(|one| number(what, one, values));
+    Ok([x?, y?, z?])
+}
+
+fn argument(argument: &Argument, values: &Values) -> Result<JobArgument, String> {
+    match argument {
+        Argument::Operand(name) => Ok(JobArgument::Operand(name.clone())),
+        Argument::Float(value) => Ok(JobArgument::F32(*value)),
+        Argument::Whole(expression, false) => {
+            number("parameter", expression, values).map(JobArgument::U32)
+        }
+        Argument::Whole(expression, true) => {
+            let value = u64::try_from(expression.value(values)?);
+            value.map(JobArgument::U64).map_err(|_| format!("parameter {expression} is negative"))
+        }
     }
 }

@@ -96,6 +96,17 @@ enum End {
     Interrupted,
 }
 
+fn state_after(end: &Result<(), End>) -> State {
+    match end {
+        Ok(()) => State::Done,
+        Err(End::Stopped(why)) => State::Stopped(why.clone()),
+        Err(End::Invalid(invalid)) => State::Invalid(invalid.clone()),
+        Err(End::Baseline(_)) => State::Stopped("the baseline failed meanwhile".to_owned()),
+        Err(End::Untimed) => State::Right,
+        Err(End::Interrupted) => State::Stopped("ended before all samples".to_owned()),
+    }
+}
+
 impl Search<'_> {
     fn solve(&mut self, problem: usize) -> Result<(), Interrupted> {
         let wanted = self.wanted();
@@ -107,43 +118,43 @@ impl Search<'_> {
         for _ in 0..budget {
             let Some(candidate) = next else { break };
             space.tried(candidate);
-            let mut after = |known: &[(usize, f64)]| {
-                winner.take().filter(|one| space.is_left(*one)).or_else(|| space.next(known))
-            };
-            if self.recall(problem, candidate) {
-                next = after(&self.ratios(problem));
-                continue;
+            let known = self.recall(problem, candidate);
+            if !known && !self.time(problem, candidate, wanted == Some(candidate))? {
+                return Ok(());
             }
-            self.trial(problem, candidate).state = State::Running;
-            self.observer.changed(&self.board);
-            let end = self.attempt(problem, candidate);
-            let state = match end {
-                Ok(()) => State::Done,
-                Err(End::Stopped(ref why)) => State::Stopped(why.clone()),
-                Err(End::Invalid(ref invalid)) => State::Invalid(invalid.clone()),
-                Err(End::Baseline(_)) => State::Stopped("the baseline failed meanwhile".to_owned()),
-                Err(End::Untimed) => State::Right,
-                Err(End::Interrupted) => State::Stopped("ended before all samples".to_owned()),
-            };
-            self.conclude(problem, candidate, state);
-            match end {
-                Err(End::Interrupted) => return Err(Interrupted),
-                Err(End::Baseline(invalid)) => {
-                    self.lose_baseline(problem, invalid);
-                    return Ok(());
-                }
-                Err(End::Invalid(invalid)) if wanted == Some(candidate) => {
-                    let why = format!("the baseline of the spec is invalid: {}", invalid.why);
-                    self.board.problems[problem].note = Some(why);
-                }
-                _ => {}
-            }
-            next = after(&self.ratios(problem));
+            let last = winner.take().filter(|one| space.is_left(*one));
+            next = last.or_else(|| space.next(&self.ratios(problem)));
         }
         self.judge_together(problem);
         self.decide(problem)?;
         self.board.problems[problem].is_searched = true;
         Ok(())
+    }
+
+    /// Times a candidate. Whether the problem still has a baseline.
+    fn time(
+        &mut self,
+        problem: usize,
+        candidate: usize,
+        is_baseline: bool,
+    ) -> Result<bool, Interrupted> {
+        self.trial(problem, candidate).state = State::Running;
+        self.observer.changed(&self.board);
+        let end = self.attempt(problem, candidate);
+        self.conclude(problem, candidate, state_after(&end));
+        match end {
+            Err(End::Interrupted) => return Err(Interrupted),
+            Err(End::Baseline(invalid)) => {
+                self.lose_baseline(problem, invalid);
+                return Ok(false);
+            }
+            Err(End::Invalid(invalid)) if is_baseline => {
+                let why = format!("the baseline of the spec is invalid: {}", invalid.why);
+                self.board.problems[problem].note = Some(why);
+            }
+            _ => {}
+        }
+        Ok(true)
     }
 
     /// Takes a candidate as an earlier search left it, where one did.
