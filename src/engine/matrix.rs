@@ -3,12 +3,11 @@
 use warpscope_probes::rules::{Framework, RuleBase, Settings};
 
 use super::assumptions::{Assumptions, is_for};
-use super::evaluate::{cell, cell_of};
 use super::installed::BINARIES;
-use super::matching::Plan;
 use super::published;
 use super::question::{Origin, Question, distinct};
 use super::target::Target;
+use super::unversioned::{Chosen, by_release, plans};
 use super::verdict::{Cell, Finding};
 
 /// One row of the matrix.
@@ -76,16 +75,13 @@ fn binaries<'a>(
 pub fn matrix(base: &RuleBase, targets: &[Target], assumptions: &Assumptions) -> Matrix {
     let rows = rows(base, assumptions);
     let ask = |row: &Row| {
-        let plan = Plan::new(base, &row.question);
+        let questions = by_release(base, &row.question);
+        let plans = plans(base, &questions);
         let found: Vec<&Finding> = assumptions.found_about(&row.question).collect();
         let about = |target| {
             let here = found.iter().copied().filter(|one| is_for(one, target));
             let published = published::findings(base, target, &row.question);
-            let found = here.chain(&published);
-            match row.question.version {
-                Some(_) => cell_of(&plan, target, found),
-                None => cell(base, target, &row.question, &found.cloned().collect::<Vec<_>>()),
-            }
+            Chosen::new(&plans, target, here.chain(&published)).cell
         };
         targets.iter().map(about).collect()
     };

@@ -26,7 +26,7 @@ mod versions;
 mod words;
 
 pub use assumptions::{AssumedVersion, Assumptions};
-pub use evaluate::{cell, evaluate, evaluate_without_fixes};
+pub use evaluate::{evaluate, evaluate_without_fixes};
 pub use fix::start_command;
 pub use live::{contradicted_rules, live_findings};
 pub use matrix::{Matrix, Row, matrix, rows};

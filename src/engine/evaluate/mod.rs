@@ -17,7 +17,7 @@ use super::fix::fixes;
 use super::matching::Plan;
 use super::question::Question;
 use super::target::Target;
-use super::unversioned::{Chosen, choose};
+use super::unversioned::{Chosen, by_release, plans};
 use super::verdict::{Cell, Finding, Verdict};
 use super::words::{Filler, has};
 
@@ -28,10 +28,9 @@ pub fn evaluate(
     question: &Question,
     extra: &[Finding],
 ) -> Verdict {
-    let chosen = choose(base, target, question, extra);
-    let plan = Plan::new(base, chosen.as_ref().map_or(question, |one| &one.question));
-    let answer = Answer::new(&plan, target, extra.iter());
-    Verdict { fixes: fixes(&answer), ..answer.verdict() }.with_first_fix().holding(chosen)
+    answer(base, target, question, extra, |answer| {
+        Verdict { fixes: fixes(answer), ..answer.verdict() }.with_first_fix()
+    })
 }
 
 /// The answer without fixes, which cost most of it.
@@ -41,17 +40,20 @@ pub fn evaluate_without_fixes(
     question: &Question,
     extra: &[Finding],
 ) -> Verdict {
-    let chosen = choose(base, target, question, extra);
-    let plan = Plan::new(base, chosen.as_ref().map_or(question, |one| &one.question));
-    Answer::new(&plan, target, extra.iter()).verdict().holding(chosen)
+    answer(base, target, question, extra, |answer| answer.verdict())
 }
 
-/// The outcome alone, at a fraction of the cost of the whole answer.
-pub fn cell(base: &RuleBase, target: &Target, question: &Question, extra: &[Finding]) -> Cell {
-    let chosen = choose(base, target, question, extra);
-    let named = chosen.as_ref().map_or(question, |one| &one.question);
-    let cell = cell_of(&Plan::new(base, named), target, extra.iter());
-    Cell { disputed: cell.disputed || chosen.is_some_and(|one| one.disputed), ..cell }
+fn answer(
+    base: &RuleBase,
+    target: &Target,
+    question: &Question,
+    extra: &[Finding],
+    verdict: impl FnOnce(&Answer<'_>) -> Verdict,
+) -> Verdict {
+    let questions = by_release(base, question);
+    let plans = plans(base, &questions);
+    let chosen = Chosen::new(&plans, target, extra.iter());
+    verdict(&Answer::new(chosen.plan, target, extra.iter())).holding(&chosen)
 }
 
 /// The outcome of a prepared question for one device.
@@ -112,10 +114,10 @@ impl Verdict {
     }
 
     /// Says for which releases it holds, where the question named none.
-    fn holding(mut self, chosen: Option<Chosen>) -> Self {
-        if let Some(Chosen { holds, disputed, .. }) = chosen {
+    fn holding(mut self, chosen: &Chosen<'_, '_>) -> Self {
+        if let Some(holds) = chosen.holds() {
             self.reason = format!("{holds}: {}", self.reason);
-            self.disputed |= disputed;
+            self.disputed = chosen.cell.disputed;
         }
         self
     }
