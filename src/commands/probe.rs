@@ -14,13 +14,13 @@ use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
 use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, patience, selected_devices,
+    Ran, blocker_in, each, first_frame_of, heading, limits, selected_devices,
 };
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted_rules};
 use crate::worker::gpu::ProbeRound;
-use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, Limits, WorkerTarget};
+use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, WorkerTarget};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -30,7 +30,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
            A cuBLAS that another user could have placed is reported but not loaded; --cublas loads any.\n\
            Exits with 1 if a result is wrong, an answer contradicts a rule or a GPU was not fully probed, and with 3 if there is no GPU.",
     args: &[
-        &[&args::ON_GPU, &args::ONLY_PROBES, &args::CUBLAS, &args::ANYWAY, &args::PATIENCE],
+        &[&args::ON_GPU, &args::ONLY_PROBES, &args::CUBLAS],
+        &[&args::ANYWAY, &args::WAIT, &args::PATIENCE],
         &[&args::LIBRARY],
         &[&args::JSON],
         STYLE,
@@ -141,11 +142,7 @@ fn on_device(
     let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
     let uuid = result.here.uuid.clone();
-    let session = Session {
-        exe,
-        target: WorkerTarget::Gpu(uuid.clone()),
-        limits: Limits::command(patience(options)),
-    };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits: limits(options) };
     let mut round = ProbeRound::new(&uuid);
     result.interrupted = outcome::run(&session, jobs, |update| round.handle(update))?;
     round.date(target.driver.as_deref(), &identity::today());

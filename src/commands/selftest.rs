@@ -14,13 +14,13 @@ use crate::commands::cli::{
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
-    GIVEN_UP, Ran, blocker, each, heading, reason, route_text, selected_devices,
+    GIVEN_UP, Ran, blocker, each, heading, limits, reason, route_text, selected_devices,
 };
 use crate::commands::output;
 use crate::config::args;
 use crate::worker::{
     Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Limits, Patience,
-    Update, WorkerEvent, WorkerTarget,
+    Update, WorkerEvent, WorkerTarget, not_done,
 };
 
 /// The command.
@@ -193,7 +193,8 @@ impl DeviceResult {
                     self.paused = Some(GIVEN_UP.to_owned());
                 }
             }
-            Update::Sent(_) | Update::Idle => {}
+            Update::Left { why, jobs } => self.paused = Some(not_done(&why, &jobs)),
+            Update::Sent(_) | Update::Retry(_) | Update::Idle => {}
         }
     }
 
@@ -228,7 +229,7 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = result.jobs(hold);
     let uuid = result.here.uuid.clone();
-    let limits = Limits { patience: patience(options, simulated), ..Limits::command(START) };
+    let limits = Limits { patience: patience(options, simulated), ..limits(options) };
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     let mut doing = None;
     result.interrupted = outcome::run(&session, jobs, |update| {

@@ -21,4 +21,4 @@ pub use child::{Emit, Stop, Trouble, WorkerEnd, run_worker};
 pub use ending::{CONTEXT_LOST, Ending, signal_name};
 pub use process::{Update, WorkerTarget, supervise};
 pub use protocol::*;
-pub use supervisor::{Death, Limits, Patience, Supervisor};
+pub use supervisor::{Death, Limits, Patience, Supervisor, not_done};

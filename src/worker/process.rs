@@ -78,6 +78,15 @@ pub enum Update {
     Event(Box<WorkerEvent>),
     /// The worker died.
     Died(Death),
+    /// A job gave way to another process, and will be sent again: what it has said counts for nothing.
+    Retry(Command),
+    /// These jobs were not done, or not to their end, because of another process.
+    Left {
+        /// Who is on the device.
+        why: String,
+        /// The jobs.
+        jobs: Vec<Command>,
+    },
     /// Every command is finished, or will never be.
     Idle,
 }
@@ -166,6 +175,8 @@ impl<S: Fn() -> process::Command> Run<'_, S> {
                 }
                 Action::Kill => drop(self.up.take().map(|up| up.kill.send(()))),
                 Action::Tell(death) => update(Update::Died(death)),
+                Action::Retry(job) => update(Update::Retry(job)),
+                Action::Leave { why, jobs } => update(Update::Left { why, jobs }),
             }
         }
         if !was_idle && self.supervisor.is_idle() {

@@ -17,7 +17,7 @@ use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
 use crate::commands::gpu::tuned::Tuned;
 use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, patience, selected_devices,
+    Ran, blocker_in, each, first_frame_of, heading, limits, selected_devices,
 };
 use crate::commands::{identity, output};
 use crate::config::args;
@@ -27,7 +27,7 @@ use crate::runs::samples::{Key, Point};
 use crate::text::clean;
 use crate::worker::goals::{GOALS, Goal, Own, Verdict};
 use crate::worker::{
-    Acquire, ArmReport, BENCH_SCHEMA, Command, DeviceHere, GoalReport, Limits, TimingMode, Update,
+    Acquire, ArmReport, BENCH_SCHEMA, Command, DeviceHere, GoalReport, TimingMode, Update,
     WorkerEvent, WorkerTarget,
 };
 
@@ -192,11 +192,7 @@ fn on_device(
         }
     }
     let uuid = result.here.uuid.clone();
-    let session = Session {
-        exe,
-        target: WorkerTarget::Gpu(uuid.clone()),
-        limits: Limits::command(patience(options)),
-    };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits: limits(options) };
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)
 }

@@ -114,4 +114,5 @@ pub(crate) const SCREEN: Args = &[
 pub(crate) const QUESTION: Args =
     &[&args::ASKED_DTYPE, &args::MODEL, &args::FETCH, &args::INSTALLED, &args::RULES];
 /// Kernels on the GPUs of this machine.
-pub(crate) const ON_GPU: Args = &[&args::ON_GPU, &args::KERNELS, &args::ANYWAY, &args::PATIENCE];
+pub(crate) const ON_GPU: Args =
+    &[&args::ON_GPU, &args::KERNELS, &args::ANYWAY, &args::WAIT, &args::PATIENCE];

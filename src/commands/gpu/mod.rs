@@ -41,6 +41,12 @@ pub(crate) fn patience(options: &Options) -> Duration {
     options.get(&args::PATIENCE).unwrap_or(Duration::from_secs(60))
 }
 
+/// What a process on a GPU may do for a command.
+pub(crate) fn limits(options: &Options) -> Limits {
+    let busy = options.get(&args::WAIT).unwrap_or(Duration::from_secs(60));
+    Limits { busy, ..Limits::command(patience(options)) }
+}
+
 pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
     let mut found = Vec::new();
     let mut why = None;
@@ -53,7 +59,8 @@ pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>,
             _ => {}
         },
         Update::Died(death) => why = Some(death.sentence),
-        Update::Sent(_) | Update::Idle => {}
+        Update::Left { why: busy, .. } => why = Some(busy),
+        Update::Sent(_) | Update::Retry(_) | Update::Idle => {}
     })?;
     match (found.is_empty(), why) {
         (false, _) => Ok(found),

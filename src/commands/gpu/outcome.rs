@@ -10,7 +10,7 @@ use super::session::{Session, talk};
 use super::{GIVEN_UP, reason};
 use crate::commands::cli::CliError;
 use crate::text::clean;
-use crate::worker::{Command, Update, WorkerEvent};
+use crate::worker::{Command, Update, WorkerEvent, not_done};
 
 /// How the work of one device went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -52,7 +52,8 @@ impl Outcome {
                     self.paused = Some(GIVEN_UP.to_owned());
                 }
             }
-            Update::Sent(_) | Update::Idle => {}
+            Update::Left { why, jobs } => self.paused = Some(not_done(&why, &jobs)),
+            Update::Sent(_) | Update::Retry(_) | Update::Idle => {}
         }
         None
     }
@@ -80,6 +81,9 @@ pub(crate) fn run(
         if let Update::Sent(job) = &update {
             progress.step(done, &job.to_string());
             done += 1;
+        }
+        if let Update::Retry(_) = &update {
+            done -= 1;
         }
         handle(update);
     })?;

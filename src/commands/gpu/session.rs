@@ -45,17 +45,38 @@ pub(crate) fn talk(
         let (to, flag) = (Arc::clone(&asking), Arc::clone(&interrupted));
         let watching = tokio::spawn(stop_at([interrupt, terminate], to, flag));
         let start = || session.target.worker(session.exe);
+        let mut said = Said::default();
         supervise(start, Supervisor::new(session.limits), asked, |update| {
             if update == Update::Idle {
                 asking.lock().unwrap_or_else(PoisonError::into_inner).take();
             }
-            handle(update);
+            said.pass(update, &mut handle);
         })
         .await;
+        said.tell(&mut handle);
         watching.abort();
         Ok(())
     })?;
     Ok(interrupted.load(Ordering::Relaxed))
+}
+
+/// What a job has said, kept until something else happens: one that gives way to another process says it all again when it has its next turn.
+#[derive(Default)]
+struct Said(Vec<Update>);
+
+impl Said {
+    fn pass(&mut self, update: Update, handle: &mut impl FnMut(Update)) {
+        match &update {
+            Update::Event(_) => return self.0.push(update),
+            Update::Retry(_) => self.0.clear(),
+            _ => self.tell(handle),
+        }
+        handle(update);
+    }
+
+    fn tell(&mut self, handle: &mut impl FnMut(Update)) {
+        self.0.drain(..).for_each(handle);
+    }
 }
 
 async fn stop_at(mut signals: [Signal; 2], asking: Asking, interrupted: Arc<AtomicBool>) {
@@ -69,5 +90,30 @@ async fn stop_at(mut signals: [Signal; 2], asking: Asking, interrupted: Arc<Atom
     let sender = asking.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(sender) = sender {
         sender.send(Command::Stop).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::{Globs, WorkerEvent};
+
+    /// A job of two sizes is stopped behind the first; what came of that is not told twice.
+    #[test]
+    fn a_job_that_gave_way_has_said_nothing() {
+        let job = || Command::Selftest { kernels: Globs::from("a"), evidence: None };
+        let event = |event| Update::Event(Box::new(event));
+        let began = || event(WorkerEvent::Started);
+        let paused = event(WorkerEvent::Paused { why: "busy".to_owned() });
+        let finished = || event(WorkerEvent::Finished { busy_ns: 0.0 });
+        let mut told = Vec::new();
+        let mut handle = |update| told.push(update);
+        let mut said = Said::default();
+        let lost = [Update::Sent(job()), began(), paused, finished(), Update::Retry(job())];
+        let again = [Update::Sent(job()), began(), finished(), Update::Idle];
+        lost.into_iter().chain(again).for_each(|update| said.pass(update, &mut handle));
+        let want = [Update::Sent(job()), Update::Retry(job()), Update::Sent(job()), began()];
+        let want: Vec<_> = want.into_iter().chain([finished(), Update::Idle]).collect();
+        assert_eq!(told, want);
     }
 }

@@ -31,6 +31,8 @@ args! {
         .help("Measure kernels against their performance goals, interleaved with the baseline of each: cuBLASLt or the read bandwidth");
     ANYWAY: bool = switch(&[("anyway", "on")])
         .help("Also use GPUs that other processes are using, or whose users cannot be determined");
+    WAIT: Option<Duration> = option("wait", "TIME", Kind::Span)
+        .help("Wait this long in all for other processes to stop using a GPU, then name what was not measured: 60s unless given");
     PATIENCE: Option<Duration> = option("patience", "TIME", Kind::Span)
         .help("Kill the process on the GPU after this long without output: 15s for self-tests, 60s for everything else");
 }

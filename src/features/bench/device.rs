@@ -226,7 +226,7 @@ impl Device {
                 self.deaths.push_back((at, death.sentence));
                 self.schedule(now, Event::Died(how))
             }
-            Update::Sent(_) | Update::Idle => Vec::new(),
+            Update::Sent(_) | Update::Retry(_) | Update::Left { .. } | Update::Idle => Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ use warpscope_probes::live::{Answer, Bench, Probe, ProbeReport, Setting, probe, 
 use super::job::On;
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::ending::Ending;
+use crate::worker::not_done;
 use crate::worker::process::Update;
 use crate::worker::protocol::{Acquire, Command, WorkerEvent, WorkerFailure};
 use crate::worker::supervisor::Death;
@@ -87,7 +88,8 @@ impl ProbeRound {
             Update::Sent(job) => self.doing = Some(job),
             Update::Event(event) => self.handle_event(*event),
             Update::Died(death) => self.died(&death),
-            Update::Idle => {}
+            Update::Left { why, jobs } => self.paused = Some(not_done(&why, &jobs)),
+            Update::Retry(_) | Update::Idle => {}
         }
     }
 

@@ -3,9 +3,14 @@
 //! Pure: time comes in as a parameter, what is to be done comes out as actions. One job is sent at a time, so a death has one
 //! cause, and what still waits is sent to the next worker.
 
+mod busy;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub use self::busy::not_done;
+
+use self::busy::Busy;
 use super::ending::{CONTEXT_LOST, Ending};
 use super::protocol::{Acquire, BENCH_SCHEMA, Command, WorkerEvent, WorkerFailure};
 use warpscope_kernels::cuda::advice;
@@ -37,22 +42,24 @@ pub struct Limits {
     /// Whether a death by a job counts among them. Where it does not, the next job has its chance however many before it died: they may share
     /// a mistake, and each is sent once only.
     pub jobs_count: bool,
+    /// How long jobs that another process keeps from the device are tried again, in all. Zero drops whatever waits at the first of them.
+    pub busy: Duration,
 }
 
 impl Limits {
     /// For a command whose work cannot hang.
     pub const UNLIMITED: Self =
-        Self { patience: Patience::Unlimited, deaths: 6, jobs_count: false };
+        Self { patience: Patience::Unlimited, ..Self::command(Duration::ZERO) };
 
     /// For a command somebody waits for.
     pub const fn command(silence: Duration) -> Self {
         let patience = Patience::Silence { start: silence, job: silence };
-        Self { patience, deaths: 6, jobs_count: false }
+        Self { patience, deaths: 6, jobs_count: false, busy: Duration::ZERO }
     }
 
     /// For the dashboard: one worker, whose successor is started by the scheduler.
     pub const fn once(patience: Patience) -> Self {
-        Self { patience, deaths: 1, jobs_count: true }
+        Self { patience, deaths: 1, jobs_count: true, busy: Duration::ZERO }
     }
 }
 
@@ -82,6 +89,15 @@ pub enum Action {
     Kill,
     /// Tell that it died, and what that means.
     Tell(Death),
+    /// Tell that a job gave way to another process and will be sent again: what it has said counts for nothing.
+    Retry(Command),
+    /// Tell that these jobs gave way, or never had their turn, because of another process.
+    Leave {
+        /// Who is on the device.
+        why: String,
+        /// The jobs.
+        jobs: Vec<Command>,
+    },
 }
 
 /// A child that died.
@@ -147,13 +163,21 @@ pub struct Supervisor {
     waiting: VecDeque<Command>,
     acquire: Option<Acquire>,
     deaths: u32,
+    busy: Busy,
 }
 
 impl Supervisor {
     /// No child yet.
     pub fn new(limits: Limits) -> Self {
         let waiting = VecDeque::new();
-        Self { limits, phase: Phase::Down, waiting, acquire: None, deaths: 0 }
+        Self {
+            limits,
+            phase: Phase::Down,
+            waiting,
+            acquire: None,
+            deaths: 0,
+            busy: Busy::default(),
+        }
     }
 
     /// Takes note of what happened at a time, and says what is to be done.
@@ -172,7 +196,9 @@ impl Supervisor {
     /// When [`Event::Tick`] is wanted; never where nothing is due.
     pub fn wake_at(&self) -> Option<Duration> {
         match &self.phase {
-            Phase::Up(up) if up.killed.is_none() => Some(self.deadline(up)?.0),
+            Phase::Up(up) if up.killed.is_some() => None,
+            Phase::Up(up) if up.doing.is_some() => Some(self.deadline(up)?.0),
+            Phase::Up(_) if !self.waiting.is_empty() => Some(self.busy.until),
             _ => None,
         }
     }
@@ -211,7 +237,10 @@ impl Supervisor {
                 return self.kill(Ending::Garbled { why });
             }
             WorkerEvent::Finished { .. } => {
-                let Some((done, _)) = up.doing.take() else { return Vec::new() };
+                let Some((done, since)) = up.doing.take() else { return Vec::new() };
+                if let Some(why) = self.busy.why.take() {
+                    return vec![self.gave_way(now, (done, since), why)];
+                }
                 if !matches!(done, Command::Acquire(_)) {
                     self.deaths = 0;
                 }
@@ -219,14 +248,35 @@ impl Supervisor {
                     up.known.push(done);
                 }
             }
-            // By itself: somebody else is on the device, so what waits has lost its chance.
-            WorkerEvent::Paused { .. } if up.pauses == 0 => self.waiting.clear(),
+            // By itself: another process is on the device.
+            WorkerEvent::Paused { .. } if up.pauses == 0 && self.limits.busy.is_zero() => {
+                self.waiting.clear();
+            }
+            WorkerEvent::Paused { why } if up.pauses == 0 => self.busy.why = Some(why),
             WorkerEvent::Paused { .. } => up.pauses -= 1,
             WorkerEvent::Holding(holding) => up.simulated = holding.device.simulated,
             WorkerEvent::Failed(failure) => up.failure = Some(failure),
             _ => {}
         }
         Vec::new()
+    }
+
+    /// A job gave way. It goes behind the others, which may need less of the device; but without the device none of them can do anything.
+    fn gave_way(
+        &mut self,
+        now: Duration,
+        (job, since): (Command, Duration),
+        why: String,
+    ) -> Action {
+        match job {
+            Command::Acquire(_) => self.waiting.push_front(job.clone()),
+            _ => self.waiting.push_back(job.clone()),
+        }
+        if self.busy.goes_on(now, since, self.limits.busy) {
+            return Action::Retry(job);
+        }
+        let jobs = self.waiting.drain(..).filter(|job| !matches!(job, Command::Acquire(_)));
+        Action::Leave { why, jobs: jobs.collect() }
     }
 
     /// When a worker is late with what it does now, and how it then ends.
@@ -271,6 +321,7 @@ impl Supervisor {
             return Vec::new();
         };
         let up = *up;
+        self.busy.why = None;
         let ending = up.killed.unwrap_or(ending);
         if up.ending && matches!(ending, Ending::Exit { code: 0 }) {
             return Vec::new();
@@ -303,6 +354,7 @@ impl Supervisor {
         if let Phase::Up(up) = &mut self.phase
             && up.doing.is_none()
             && up.killed.is_none()
+            && now >= self.busy.until
             && let Some(next) = self.waiting.pop_front()
         {
             // The wait for the first event of a job begins when it is sent.

@@ -253,6 +253,75 @@ fn a_child_that_pauses_by_itself_gets_nothing_of_what_waited() {
     assert_eq!(supervisor.step(at(1.3), finished()), [Action::Send(job("d"))], "it was asked to");
 }
 
+/// By hand: an attempt of 3 s and the rest of 1 s after it, twice, and the third is beyond 10 s. What another job finishes meanwhile is kept.
+#[test]
+fn a_command_tries_again_until_its_wait_is_over() {
+    let paused = || said(WorkerEvent::Paused { why: "busy".to_owned() });
+    let limits = Limits { busy: at(10.0), ..Limits::command(at(15.0)) };
+    let mut supervisor = Supervisor::new(limits);
+    supervisor.step(at(0.0), Event::Command(job("a")));
+    supervisor.step(at(0.0), Event::Command(job("b")));
+    let send = |name| vec![Action::Send(job(name))];
+    let retry = |name| vec![Action::Retry(job(name))];
+    let gone = Action::Leave { why: "busy".to_owned(), jobs: vec![job("a")] };
+    walk(&mut supervisor, vec![(3.0, paused(), vec![]), (3.0, finished(), retry("a"))]);
+    assert_eq!((supervisor.is_idle(), supervisor.wake_at()), (false, Some(at(4.0))));
+    walk(
+        &mut supervisor,
+        vec![
+            (3.5, Event::Tick, vec![]),
+            (4.0, Event::Tick, send("b")),
+            (5.0, finished(), send("a")),
+            (8.0, paused(), vec![]),
+            (8.0, finished(), retry("a")),
+            (9.0, Event::Tick, send("a")),
+            (12.0, paused(), vec![]),
+            (12.0, finished(), vec![gone]),
+        ],
+    );
+    assert!(supervisor.is_idle());
+}
+
+/// Nothing can be done without the device, so taking it stays in front; and it is nothing that a person asked for.
+#[test]
+fn a_device_that_stays_busy_leaves_every_job_and_names_it() {
+    let paused = || said(WorkerEvent::Paused { why: "busy".to_owned() });
+    let limits = Limits { busy: at(7.0), ..Limits::command(at(15.0)) };
+    let mut supervisor = Supervisor::new(limits);
+    let acquire = || Command::Acquire(Acquire::default());
+    supervisor.step(at(0.0), Event::Command(acquire()));
+    supervisor.step(at(0.0), Event::Command(job("a")));
+    supervisor.step(at(0.0), Event::Command(job("b")));
+    let gone = Action::Leave { why: "busy".to_owned(), jobs: vec![job("a"), job("b")] };
+    walk(
+        &mut supervisor,
+        vec![
+            (3.0, paused(), vec![]),
+            (3.0, finished(), vec![Action::Retry(acquire())]),
+            (4.0, Event::Tick, vec![Action::Send(acquire())]),
+            (7.0, paused(), vec![]),
+            (7.0, finished(), vec![gone]),
+        ],
+    );
+    let said = not_done("busy: process 8 computes on it", &[job("a"), job("b")]);
+    let want = "busy: process 8 computes on it; not done: self-test of a, self-test of b";
+    assert_eq!((said.as_str(), supervisor.is_idle()), (want, true));
+}
+
+/// What a child that died was about to say has no part in what the next one does.
+#[test]
+fn a_death_is_no_giving_way() {
+    let limits = Limits { busy: at(10.0), ..Limits::command(at(15.0)) };
+    let mut supervisor = Supervisor::new(limits);
+    supervisor.step(at(0.0), Event::Command(job("a")));
+    supervisor.step(at(0.0), Event::Command(job("b")));
+    supervisor.step(at(1.0), said(WorkerEvent::Paused { why: "busy".to_owned() }));
+    let actions = supervisor.step(at(1.1), died(4));
+    assert_eq!(actions[1..], [Action::Start, Action::Send(job("b"))]);
+    assert_eq!(supervisor.step(at(1.2), finished()), []);
+    assert!(supervisor.is_idle());
+}
+
 #[test]
 fn a_worker_that_dies_again_and_again_is_given_up() {
     let six = Limits { jobs_count: true, ..Limits::command(SECOND) };

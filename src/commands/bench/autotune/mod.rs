@@ -16,7 +16,7 @@ use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned;
 use crate::commands::gpu::tuned::situation;
 use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, patience, selected_devices,
+    Ran, blocker_in, each, first_frame_of, heading, limits, selected_devices,
 };
 use crate::commands::identity::now_ms;
 use crate::commands::output;
@@ -27,8 +27,8 @@ use crate::text::clean;
 use crate::worker::gpu::size;
 use crate::worker::tuning::{Choice, Judged, Situation, choose};
 use crate::worker::{
-    Acquire, BENCH_SCHEMA, Command, DeviceHere, Globs, Limits, Timing, TimingMode, Update,
-    WorkerEvent, WorkerTarget,
+    Acquire, BENCH_SCHEMA, Command, DeviceHere, Globs, Timing, TimingMode, Update, WorkerEvent,
+    WorkerTarget,
 };
 
 /// Times the variants of kernels, and keeps which is best. Code 0: all were tried that can be; 1: one is wrong, or a device was not
@@ -108,7 +108,7 @@ fn on_device(
     }
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(patience(options));
+    let limits = limits(options);
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     result.keep(path)?;

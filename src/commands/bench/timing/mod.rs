@@ -18,15 +18,15 @@ use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned::Tuned;
-use crate::commands::gpu::{blocker_in, patience, selected_devices};
+use crate::commands::gpu::{blocker_in, limits, selected_devices};
 use crate::commands::identity;
 use crate::config::args;
 use crate::runs::run_log::{Device, End, Identity, Record, SampleMode, Taken};
 use crate::runs::samples as points;
 use crate::runs::samples::{Key, Point};
 use crate::worker::{
-    DeviceHere, Globs, Holding, KernelReport, Limits, PathDtype, PathReport, PathSamples,
-    RangeReport, SkippedWork, TimingMode, Update, WorkerEvent, WorkerTarget,
+    DeviceHere, Globs, Holding, KernelReport, PathDtype, PathReport, PathSamples, RangeReport,
+    SkippedWork, TimingMode, Update, WorkerEvent, WorkerTarget,
 };
 
 /// What one device did.
@@ -162,7 +162,7 @@ fn time(
     }
     let jobs = jobs(options, &mut result, kernels);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(patience(options));
+    let limits = limits(options);
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)
