@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::context::{Block, Context, Stream};
-use crate::gpu::family::clock::{clock_bytes, mean_mhz, read_clocks};
+use crate::gpu::family::clock::{clock_bytes, hold, mean_mhz, read_clocks};
 use crate::gpu::{Arg, DeviceFacts, Launch, MachineError, Nanoseconds};
 
 /// A place for two reads. It is no part of what a machine may allocate for others: a few kilobytes, as long as the machine lives.
@@ -22,6 +22,11 @@ impl Clocks {
     /// The launches in front of a sample and behind it.
     pub(super) fn launches(&self, facts: &DeviceFacts) -> [Launch; 2] {
         [0, self.bytes].map(|from| read_clocks(facts, Arg::U64(self.block.address() + from as u64)))
+    }
+
+    /// The launch that keeps a device busy while the host enqueues what is timed, where nothing that is timed can.
+    pub(super) fn hold(&self) -> Launch {
+        hold(Arg::U64(self.block.address()))
     }
 
     /// What both said, once the stream has come to its end: the clock between them, MHz.

@@ -322,7 +322,8 @@ impl CudaMachine {
     fn clock_reads(&mut self) -> Result<Option<[Launch; 2]>, MachineError> {
         if self.clocks.is_none() {
             let clocks = Clocks::new(&self.context, &self.facts).and_then(|clocks| {
-                self.prepare(&clocks.launches(&self.facts)[0]).map(drop)?;
+                let [read, _] = clocks.launches(&self.facts);
+                [read, clocks.hold()].iter().try_for_each(|it| self.prepare(it).map(drop))?;
                 Ok(clocks)
             });
             self.clocks = Some(match clocks {
@@ -341,13 +342,30 @@ impl CudaMachine {
         })
     }
 
-    /// One timed replay. The replays in front of it keep the device busy until the host has enqueued all of it; else the first event
-    /// would complete on an idle stream, and what the host takes to submit would count as the device's time.
+    /// One timed replay, behind a few that are not.
     fn sample_slice(&mut self, recorded: &mut Recorded) -> Result<Sampled, MachineError> {
-        self.go_on()?;
         let lead_in = if self.facts.simulated { 0 } else { limits::lead_in(recorded.cost) };
+        self.sample_behind(recorded, |this, replay| this.enqueue(replay, lead_in))
+    }
+
+    /// One timed replay of a part, which may not be replayed in front of itself.
+    fn sample_part(&mut self, recorded: &mut Recorded) -> Result<Sampled, MachineError> {
+        self.sample_behind(recorded, |this, _| match this.clocks.as_ref() {
+            Some(Some(clocks)) if !this.facts.simulated => this.launch(&clocks.hold()),
+            _ => Ok(()),
+        })
+    }
+
+    /// One timed replay with the clocks around it. What is in front keeps the device busy until the host has enqueued all of it; else the first event
+    /// would complete on an idle stream, and what the host takes to submit would count as the device's time.
+    fn sample_behind(
+        &mut self,
+        recorded: &mut Recorded,
+        front: impl FnOnce(&mut Self, &Replay) -> Result<(), MachineError>,
+    ) -> Result<Sampled, MachineError> {
+        self.go_on()?;
         let reads = self.clock_reads()?;
-        self.enqueue(&recorded.replay, lead_in)?;
+        front(self, &recorded.replay)?;
         reads.iter().try_for_each(|[before, _]| self.launch(before))?;
         self.between_events(&recorded.replay, 1)?;
         reads.iter().try_for_each(|[_, behind]| self.launch(behind))?;
@@ -459,6 +477,13 @@ impl Machine for CudaMachine {
 
     fn sample(&mut self, graph: GraphId) -> Result<Option<Sampled>, MachineError> {
         self.timed(graph, Self::sample_slice)
+    }
+
+    fn sample_parts(&mut self, graphs: &[GraphId]) -> Result<Option<Sampled>, MachineError> {
+        let parts = graphs.iter().map(|graph| self.timed(*graph, Self::sample_part));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let parts: Option<Vec<_>> = parts.into_iter().collect();
+        Ok(parts.map(|parts| Sampled::joined(&parts)))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::commands::identity;
 use crate::io::sink::{Holds, Limits, RecordError, Recorder};
 use crate::runs::run_log::{Device, End, Record, SampleMode, Taken};
 use crate::runs::samples::{Key, Point, Shape};
-use crate::worker::PathSamples;
 use crate::worker::precision::{is_default, precision};
+use crate::worker::{PathSamples, SampleClocks};
 
 /// Writes the run into a journal: who ran what, every sample, how it ended.
 pub(crate) fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
@@ -61,8 +61,17 @@ pub(crate) fn points_of_model(model: &str, path: &PathSamples, device: Option<&s
         config: special.map(|config| format!("path={}", config.id)),
         ..Point::default()
     };
-    let decode = Point { bytes: Some(path.decode_bytes), ..point("decode") };
-    let prefill = Point { flops: Some(path.prefill_flop), ..point("prefill") };
+    let clocks = |clocks: &SampleClocks| clocks.complete().unwrap_or_default();
+    let decode = Point {
+        bytes: Some(path.decode_bytes),
+        sm_mhz: clocks(&path.decode_clocks),
+        ..point("decode")
+    };
+    let prefill = Point {
+        flops: Some(path.prefill_flop),
+        sm_mhz: clocks(&path.prefill_clocks),
+        ..point("prefill")
+    };
     let parts = [
         (decode, &path.decode_ns, &path.decode_preempted),
         (prefill, &path.prefill_ns, &path.prefill_preempted),
@@ -70,7 +79,7 @@ pub(crate) fn points_of_model(model: &str, path: &PathSamples, device: Option<&s
     parts.into_iter().flat_map(|(point, ns, preempted)| split(&point, ns, preempted)).collect()
 }
 
-/// One point of the samples that are clean and one of the others; none where there are none.
+/// One point of the samples that are clean and one of the others; none where there are none. Only a CPU is interrupted, and only a GPU has clocks.
 fn split(point: &Point, ns: &[f64], preempted: &[usize]) -> Vec<Point> {
     let (mut clean, mut marked) = (point.clone(), point.clone());
     marked.tainted = vec!["preempted".to_owned()];

@@ -9,7 +9,9 @@ use warpscope_kernels::model::{
 
 use super::options::CPU;
 use crate::runs::statistics::Window;
-use crate::worker::protocol::{Ceiling, FirstBad, PathDtype, PathReport, PathSamples};
+use crate::worker::protocol::{
+    Ceiling, FirstBad, PathDtype, PathReport, PathSamples, SampleClocks,
+};
 
 /// Decode steps that make up the median: four runs.
 const DECODE_WINDOW: usize = 4 * M0.decode;
@@ -132,6 +134,8 @@ impl Path {
     pub(super) fn samples(&self) -> Option<PathSamples> {
         let Raw { decode, prefill } = self.raw.clone()?;
         Some(PathSamples {
+            decode_clocks: SampleClocks::default(),
+            prefill_clocks: SampleClocks::default(),
             dtype: self.dtype,
             path: None,
             profile: self.profile.id().to_owned(),

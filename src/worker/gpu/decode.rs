@@ -1,7 +1,7 @@
 //! The micro decoder: M0 for right or wrong, M1 for how fast.
 
 use warpscope_kernels::gpu::decoder::{Length, Numeric, Throughput, Timed, numeric, throughput};
-use warpscope_kernels::gpu::{Machine, MachineError, Nanoseconds, Route};
+use warpscope_kernels::gpu::{Machine, MachineError, Nanoseconds, Route, Sampled};
 use warpscope_kernels::model::Profile;
 
 use super::job::On;
@@ -9,7 +9,9 @@ use super::timing::{RAMP_NS, median_rate};
 use crate::runs::statistics::Spread;
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::precision::{Precision, dtype_of, precision, precisions};
-use crate::worker::protocol::{Command, FirstBad, ModelSize, PathReport, PathSamples, WorkerEvent};
+use crate::worker::protocol::{
+    Command, FirstBad, ModelSize, PathReport, PathSamples, SampleClocks, WorkerEvent,
+};
 
 /// Samples of a graph, and the time on the device after which fewer must do.
 const SAMPLES: usize = 32;
@@ -33,7 +35,7 @@ pub(super) fn run(on: &mut On<'_>, job: &Command, emit: &mut Emit<'_>) -> Result
             let model = throughput(on.machine, path, arena).map_err(failed)?;
             let times = times(on.machine, &model);
             let (speed, samples) = match &times {
-                Ok(times) => timed(path, profile, &model, times),
+                Ok(times) => timed((path, profile), &model, times, on.best_mhz),
                 Err(_) => Default::default(),
             };
             let freed = model.free(on.machine);
@@ -109,28 +111,28 @@ fn blank(precision: Precision, profile: Profile, error_limit: f64) -> PathReport
 }
 
 /// Times of the prompt and of one token more.
-type Times = (Vec<Nanoseconds>, Vec<Nanoseconds>);
+type Times = (Vec<Sampled>, Vec<Sampled>);
 
 fn times(machine: &mut dyn Machine, model: &Throughput) -> Result<Times, MachineError> {
     Ok((replays(machine, &model.prefill)?, replays(machine, &model.decode)?))
 }
 
-fn replays(machine: &mut dyn Machine, of: &Timed) -> Result<Vec<Nanoseconds>, MachineError> {
+fn replays(machine: &mut dyn Machine, of: &Timed) -> Result<Vec<Sampled>, MachineError> {
     let (place, bytes) = &of.start;
     machine.write(*place, bytes)?;
     // The first replays wake the clock.
     let mut ramp = 0.0;
     while ramp < RAMP_NS {
-        let Some(time) = of.replay(machine)? else { break };
-        ramp += time.max(1e3);
+        let Some(sample) = of.sample(machine)? else { break };
+        ramp += sample.ns.max(1e3);
     }
-    let (mut times, mut total) = (Vec::new(), 0.0);
-    while times.len() < LEAST || times.len() < SAMPLES && total < TIME_NS {
-        let Some(time) = of.replay(machine)? else { break };
-        total += time;
-        times.push(time);
+    let (mut samples, mut total) = (Vec::new(), 0.0);
+    while samples.len() < LEAST || samples.len() < SAMPLES && total < TIME_NS {
+        let Some(sample) = of.sample(machine)? else { break };
+        total += sample.ns;
+        samples.push(sample);
     }
-    Ok(times)
+    Ok(samples)
 }
 
 /// The speed against what the memory was just found to read.
@@ -142,13 +144,22 @@ fn against(speed: PathReport, read_bytes_per_s: Option<f64>) -> PathReport {
 
 /// How fast M1 is; nothing where times mean nothing. It generates no text that anybody judges.
 fn timed(
-    precision: Precision,
-    profile: Profile,
+    (precision, profile): (Precision, Profile),
     model: &Throughput,
-    (prefill_ns, decode_ns): &Times,
+    (prefill, decode): &Times,
+    best_mhz: &mut Option<f64>,
 ) -> (Option<PathReport>, Option<PathSamples>) {
+    let times = |samples: &[Sampled]| samples.iter().map(|sample| sample.ns).collect::<Vec<_>>();
+    let (prefill_ns, decode_ns) = (times(prefill), times(decode));
     let spread = |times: &[Nanoseconds]| Spread::of(times.iter().copied());
-    let (Some(prefill), Some(decode)) = (spread(prefill_ns), spread(decode_ns)) else {
+    let clocks = |samples: &[Sampled], best: &mut _| {
+        SampleClocks::of(samples.iter().map(|sample| sample.mhz).collect(), best)
+    };
+    let mut prefill_clocks = clocks(prefill, best_mhz);
+    let decode_clocks = clocks(decode, best_mhz);
+    // What the other reached counts for both.
+    prefill_clocks.mark(*best_mhz);
+    let (Some(prefill), Some(decode)) = (spread(&prefill_ns), spread(&decode_ns)) else {
         return (None, None);
     };
     let tokens_per_s = f64::from(model.decode.tokens) / decode.median * 1e9;
@@ -165,8 +176,10 @@ fn timed(
         dtype: dtype_of(precision),
         path: Some(precision.id.to_owned()),
         profile: profile.id().to_owned(),
-        decode_ns: decode_ns.clone(),
-        prefill_ns: prefill_ns.clone(),
+        decode_ns,
+        prefill_ns,
+        decode_clocks,
+        prefill_clocks,
         decode_preempted: Vec::new(),
         prefill_preempted: Vec::new(),
         prefill_flop: model.prefill.flops,

@@ -66,6 +66,10 @@ impl Machine for Metered<'_> {
     fn sample(&mut self, graph: GraphId) -> Result<Option<Sampled>, MachineError> {
         self.timed(|machine| machine.sample(graph))
     }
+
+    fn sample_parts(&mut self, graphs: &[GraphId]) -> Result<Option<Sampled>, MachineError> {
+        self.timed(|machine| machine.sample_parts(graphs))
+    }
 }
 
 impl DeviceSession for Metered<'_> {

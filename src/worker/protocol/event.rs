@@ -8,6 +8,7 @@ use super::gpu_report::{
     AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, Listing, RangeReport, SkippedWork,
     WorkerFailure,
 };
+use super::sampling::SampleClocks;
 
 /// What a worker says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,6 +80,12 @@ pub struct PathSamples {
     /// The same of the prefills.
     #[serde(default)]
     pub prefill_preempted: Vec<usize>,
+    /// Clocks of the decode steps of a GPU; none of a CPU.
+    #[serde(default, skip_serializing_if = "SampleClocks::is_empty")]
+    pub decode_clocks: SampleClocks,
+    /// The same of the prefills.
+    #[serde(default, skip_serializing_if = "SampleClocks::is_empty")]
+    pub prefill_clocks: SampleClocks,
     /// Floating-point operations of one prefill.
     pub prefill_flop: f64,
     /// Bytes a decode step reads.

@@ -140,6 +140,9 @@ pub struct Candidate {
     pub variant: String,
     /// Their times, turn by turn. Empty where it was left out, and where a fake device computes: its times mean nothing.
     pub turns: Vec<Turn>,
+    /// The clocks of these.
+    #[serde(default)]
+    pub clocks: TurnClocks,
     /// Why it was not timed; null where it was.
     pub left_out: Option<LeftOut>,
 }
@@ -151,6 +154,25 @@ pub struct Turn {
     pub usual_ns: Vec<f64>,
     /// Of the candidate.
     pub candidate_ns: Vec<f64>,
+}
+
+/// Clocks of the samples of both, in the order of their turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnClocks {
+    /// Of the one the kernel takes by itself.
+    pub usual: SampleClocks,
+    /// Of the candidate.
+    pub candidate: SampleClocks,
+}
+
+impl TurnClocks {
+    /// How many samples are marked, in words; nothing where none is.
+    pub fn words(&self) -> Option<String> {
+        let sides = [("default", &self.usual), ("variant", &self.candidate)];
+        let said =
+            sides.iter().filter_map(|(side, clocks)| Some(format!("{side}: {}", clocks.words()?)));
+        Some(said.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
+    }
 }
 
 /// Why a variant was not timed.

@@ -20,7 +20,7 @@ pub use glob::Globs;
 pub use goal::{ArmReport, GoalReport, JudgedGoal, Strain};
 pub use gpu_report::{
     AutotuneRun, Candidate, CaseReport, DeviceHere, Holding, KernelReport, LeftOut, ListedGoal,
-    ListedKernel, Listing, RangeReport, SkippedWork, Turn, WorkerFailure,
+    ListedKernel, Listing, RangeReport, SkippedWork, Turn, TurnClocks, WorkerFailure,
 };
 pub use lines::{LINE_MAX, LineError, Lines, next_line, parse, to_line, write};
 pub use sampling::{Convergence, SampleClocks, StopReason};

@@ -35,6 +35,11 @@ impl SampleClocks {
         self.low = (0..self.mhz.len()).filter(|at| is_low(&self.mhz[*at])).collect();
     }
 
+    /// Whether no clock was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.mhz.is_empty()
+    }
+
     /// Median of the samples, MHz.
     pub fn median(&self) -> Option<f64> {
         Spread::of(self.mhz.iter().flatten().copied()).map(|spread| spread.median)

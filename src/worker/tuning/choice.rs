@@ -5,7 +5,7 @@ use warpscope_kernels::gpu::Shape;
 
 use crate::runs::compare::{Call, Judgement, Limits, Series, Sides, judge_each};
 use crate::runs::noise::floor_of;
-use crate::worker::protocol::{AutotuneRun, Candidate, Turn};
+use crate::worker::protocol::{AutotuneRun, Candidate, Turn, TurnClocks};
 
 /// What an autotune run came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +36,8 @@ pub struct Judged {
     pub ratio: Option<f64>,
     /// Least change that counts here, as a share: twice what the same variant differed from itself, at least one per cent.
     pub counts_from: Option<f64>,
+    /// Clocks of the samples of both.
+    pub clocks: TurnClocks,
     /// Against the usual variant; null where it was not timed.
     pub call: Option<Call>,
     /// Why, in a sentence.
@@ -111,6 +113,7 @@ impl Timed {
             median_ns: self.candidate.median(),
             ratio: judgement.time.map(|time| 1.0 + time.change),
             counts_from: Some(self.limits.practical),
+            clocks: candidate.clocks.clone(),
             call: Some(judgement.call),
             why: judgement.reason,
             wrong: false,
@@ -131,6 +134,7 @@ fn untimed(candidate: &Candidate) -> Judged {
         median_ns: None,
         ratio: None,
         counts_from: None,
+        clocks: candidate.clocks.clone(),
         call: None,
         why,
         wrong,
@@ -152,7 +156,8 @@ mod tests {
             usual_ns: block(turn, 0, 40_000.0),
             candidate_ns: block(turn, 1, 40_000.0 * ratio),
         });
-        Candidate { variant: variant.to_owned(), turns: turns.collect(), left_out: None }
+        let (variant, clocks) = (variant.to_owned(), TurnClocks::default());
+        Candidate { variant, turns: turns.collect(), clocks, left_out: None }
     }
 
     fn run(candidates: Vec<Candidate>) -> AutotuneRun {

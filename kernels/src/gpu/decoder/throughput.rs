@@ -71,26 +71,21 @@ pub struct Throughput {
 }
 
 impl Timed {
-    /// Replays all of it once, and says how long that took; `None` where time means nothing.
-    pub fn replay(&self, machine: &mut dyn Machine) -> Result<Option<Nanoseconds>, MachineError> {
-        Ok(sample_in_order(machine, &self.graphs)?.map(|all| all.ns))
+    /// Replays all of it, and says how long one replay took; `None` where time means nothing.
+    pub fn sample(&self, machine: &mut dyn Machine) -> Result<Option<Sampled>, MachineError> {
+        sample_in_order(machine, &self.graphs)
     }
 }
 
-/// Times graphs that are parts of one work, in their order. A single one is sampled on a busy device. Parts of a longer work are not:
-/// they change in place what the next one reads, so an untimed replay of one of them would be other work.
+/// Times graphs that are one work, in their order.
 pub fn sample_in_order(
     machine: &mut dyn Machine,
     graphs: &[GraphId],
 ) -> Result<Option<Sampled>, MachineError> {
-    if let [graph] = graphs {
-        return machine.sample(*graph);
+    match graphs {
+        [graph] => machine.sample(*graph),
+        parts => machine.sample_parts(parts),
     }
-    let all = graphs.iter().try_fold(Some(0.0), |total: Option<Nanoseconds>, graph| {
-        let time = machine.replay(*graph, 1)?;
-        Ok(total.zip(time).map(|(total, time)| total + time))
-    })?;
-    Ok(all.map(|ns| Sampled { ns, mhz: None }))
 }
 
 /// Records launches as graphs that are short enough to stop between.

@@ -36,6 +36,24 @@ pub fn read_clocks(facts: &DeviceFacts, to: impl Into<Arg>) -> Launch {
     }
 }
 
+/// Cycles of [`hold`]: 0.1 ms at 2 GHz, 0.6 ms of a GPU at rest.
+const HOLD: u32 = 200_000;
+
+/// Keeps the device busy for a moment, by one thread that waits for its multiprocessor's clock. What it writes, the first read overwrites.
+pub fn hold(to: impl Into<Arg>) -> Launch {
+    let (grid, block) = ([1; 3], [1; 3]);
+    let args = vec![to.into(), HOLD.into()];
+    Launch {
+        family: "clock",
+        entry: "clock_hold",
+        grid,
+        block,
+        shared_bytes: 0,
+        args,
+        early: false,
+    }
+}
+
 /// The clock between two reads, MHz: the median of the multiprocessors that are in both. Nothing where the device's time between them is not that
 /// of the sample they lie around, as where it goes in steps of a millisecond.
 pub fn mean_mhz(before: &[u8], after: &[u8], sample: Nanoseconds) -> Option<f64> {

@@ -243,6 +243,9 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
         for rival in &choice.candidates {
             let figures = (rival.median_ns, rival.ratio);
             line(["", "", &rival.variant], figures, &verdict_of(choice, rival))?;
+            if let Some(words) = rival.clocks.words() {
+                line(["", "", ""], (None, None), &words)?;
+            }
         }
     }
     writeln!(out)

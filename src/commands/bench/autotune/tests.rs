@@ -3,7 +3,7 @@ use warpscope_kernels::gpu::{DeviceFacts, Shape, TunedConfigs};
 
 use super::*;
 use crate::worker::tuning::Clocks;
-use crate::worker::{AutotuneRun, Candidate, CaseReport, LeftOut, Turn};
+use crate::worker::{AutotuneRun, Candidate, CaseReport, LeftOut, Turn, TurnClocks};
 
 fn here(simulated: bool) -> DeviceHere {
     let device = DeviceFacts {
@@ -45,6 +45,7 @@ fn rival(variant: &str, ratio: Option<f64>, why: Option<&str>) -> Candidate {
     let turn =
         |ratio: f64| Turn { usual_ns: block(40_000.0), candidate_ns: block(40_000.0 * ratio) };
     Candidate {
+        clocks: TurnClocks::default(),
         variant: variant.to_owned(),
         turns: ratio.map_or_else(Vec::new, |ratio| vec![turn(ratio); 12]),
         left_out: why.map(|why| LeftOut { why: why.to_owned(), wrong: true }),

@@ -9,7 +9,9 @@ use crate::commands::bench::timing::GpuResult;
 use crate::commands::gpu::{heading, route_text};
 use crate::text::clean;
 use crate::worker::gpu::size;
-use crate::worker::{Convergence, KernelReport, PathDtype, PathReport, Spread, TimingMode};
+use crate::worker::{
+    Convergence, KernelReport, PathDtype, PathReport, PathSamples, Spread, TimingMode,
+};
 
 /// What stands behind the device's name.
 pub(crate) fn regime_words(regime: TimingMode) -> &'static str {
@@ -37,6 +39,7 @@ pub(crate) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result
         rows.iter().try_for_each(|row| write_path(row, out))?;
         writeln!(out)?;
         write_rooflines(&rows, result.here.device.simulated, out)?;
+        write_clocks(&result.samples, out)?;
     }
     for (path, why) in &result.absent_paths {
         writeln!(out, "micro decoder {path}: not run: {why}")?;
@@ -104,6 +107,19 @@ fn write_rooflines(rows: &[PathReport], simulated: bool, out: &mut dyn Write) ->
         any = true;
     }
     if any { writeln!(out) } else { Ok(()) }
+}
+
+/// Which times of the decoder are to be doubted.
+fn write_clocks(samples: &[PathSamples], out: &mut dyn Write) -> io::Result<()> {
+    for of in samples {
+        let path = of.path.as_deref().unwrap_or(of.dtype.id());
+        for (step, clocks) in [("decode", &of.decode_clocks), ("prefill", &of.prefill_clocks)] {
+            if let Some(words) = clocks.words() {
+                writeln!(out, "{path} {step}: {words}")?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Short name of a decode rate against its roofline, by the bits of a weight.

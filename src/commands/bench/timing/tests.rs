@@ -146,6 +146,8 @@ fn paths_of_one_format_are_told_apart() {
         real.paths.push(named(id, path(PathDtype::Int4, vec![1])));
         real.paths.push(named(id, speed(rate)));
         real.samples.push(PathSamples {
+            decode_clocks: SampleClocks::of(vec![Some(1410.0)], &mut Some(1980.0)),
+            prefill_clocks: SampleClocks::default(),
             dtype: PathDtype::Int4,
             path: Some(id.to_owned()),
             profile: "clean".to_owned(),
@@ -166,15 +168,17 @@ fn paths_of_one_format_are_told_apart() {
     assert_eq!(row("int4 "), ["int4", "clean", "400.0"]);
     assert_eq!(row("nf4 "), ["nf4", "clean", "300.0"]);
     assert!(text.contains("D4 0.30 (nf4): "), "{text}");
+    let low = "nf4 decode: 1 of 1 samples below 95 % of the best clock, 1980 MHz";
+    assert!(text.contains(low), "{text}");
     assert!(text.contains("micro decoder w4a8: not run: sm_60 has no dp4a"), "{text}");
     let series = real.records().into_iter().filter_map(|record| match record {
         Record::Point(taken) if taken.point.key.name == "m1.decode" => {
-            Some((taken.point.key.dtype, taken.point.config))
+            Some((taken.point.key.dtype, taken.point.config, taken.point.sm_mhz))
         }
         _ => None,
     });
     let int4 = || Some("int4".to_owned());
-    let want = [(int4(), None), (int4(), Some("path=nf4".to_owned()))];
+    let want = [None, Some("path=nf4".to_owned())].map(|path| (int4(), path, vec![1410.0]));
     assert_eq!(series.collect::<Vec<_>>(), want);
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GpuKernel, Machine, MachineError, Route, Shape, Slot, TunedConfigs,
-    Variant, Work,
+    BufferId, DeviceFacts, GpuKernel, Machine, MachineError, Route, Sampled, Shape, Slot,
+    TunedConfigs, Variant, Work,
 };
 
 use super::job::{On, note};
@@ -17,7 +17,8 @@ use super::proof::{Fault, fault_of, prove};
 use super::timing::{Recorded, Sample, is_worth_while, ramp_up, record, size, warm_up};
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::protocol::{
-    AutotuneRun, Candidate, LeftOut, Timing, TimingMode, Turn, WorkerEvent,
+    AutotuneRun, Candidate, LeftOut, SampleClocks, Timing, TimingMode, Turn, TurnClocks,
+    WorkerEvent,
 };
 
 /// Turns of two variants.
@@ -86,6 +87,9 @@ struct Home<'a> {
     recorded: Recorded,
 }
 
+/// Times of a candidate and of what it was timed against, and the clocks meanwhile.
+type Timed = (Vec<Turn>, TurnClocks);
+
 /// Why a candidate has no times.
 enum Out {
     Left(LeftOut),
@@ -141,6 +145,7 @@ impl Field<'_> {
         let candidate = |variant: &Variant| Candidate {
             variant: variant.name.to_owned(),
             turns: Vec::new(),
+            clocks: TurnClocks::default(),
             left_out: Some(LeftOut { why: why.clone(), wrong: false }),
         };
         self.of(usual, self.candidates(usual).map(candidate).collect())
@@ -192,9 +197,9 @@ impl Field<'_> {
         let mut taken = Vec::new();
         let result = self.turns(on, variant, home, &mut taken);
         let freed = operands::give_back(on.machine, taken);
-        let (turns, left_out) = match result {
-            Ok(turns) => (turns, None),
-            Err(Out::Left(left_out)) => (Vec::new(), Some(left_out)),
+        let ((turns, clocks), left_out) = match result {
+            Ok(timed) => (timed, None),
+            Err(Out::Left(left_out)) => (Timed::default(), Some(left_out)),
             Err(Out::Error(error))
                 if error == MachineError::Stopped || on.machine.ended().is_some() =>
             {
@@ -202,11 +207,11 @@ impl Field<'_> {
             }
             Err(Out::Error(error)) => {
                 let wrong = matches!(error, MachineError::Fault { .. });
-                (Vec::new(), Some(LeftOut { why: error.to_string(), wrong }))
+                (Timed::default(), Some(LeftOut { why: error.to_string(), wrong }))
             }
         };
         freed?;
-        Ok(Candidate { variant: variant.name.to_owned(), turns, left_out })
+        Ok(Candidate { variant: variant.name.to_owned(), turns, clocks, left_out })
     }
 
     fn turns(
@@ -215,7 +220,7 @@ impl Field<'_> {
         variant: &Variant,
         home: &Home<'_>,
         taken: &mut Vec<BufferId>,
-    ) -> Result<Vec<Turn>, Out> {
+    ) -> Result<Timed, Out> {
         if let Some(fault) = self.fault_of(home.work.variant) {
             let why = format!("nothing to time against: {}", fault.why);
             return Err(Out::Left(LeftOut { why, ..fault }));
@@ -237,7 +242,7 @@ impl Field<'_> {
         let candidate = record(on.machine, &launches, self.timing.mode)?;
         match (&home.recorded, candidate) {
             (Recorded::Sample(usual), Recorded::Sample(candidate)) => {
-                let turns = in_turn(on.machine, [*usual, candidate], self.timing.mode);
+                let turns = in_turn(on, [*usual, candidate], self.timing.mode);
                 candidate.forget(on.machine)?;
                 Ok(turns?)
             }
@@ -245,9 +250,9 @@ impl Field<'_> {
                 Err(Out::not_timed("one run takes longer than a burst may; --full times it"))
             }
             (_, Recorded::Sample(candidate)) => {
-                Ok(candidate.forget(on.machine).map(|()| Vec::new())?)
+                Ok(candidate.forget(on.machine).map(|()| Timed::default())?)
             }
-            (_, Recorded::Timeless) => Ok(Vec::new()),
+            (_, Recorded::Timeless) => Ok(Timed::default()),
         }
     }
 
@@ -260,42 +265,44 @@ impl Field<'_> {
     }
 }
 
-/// Times of two graphs, turn by turn.
-fn in_turn(
-    machine: &mut dyn Machine,
-    sides: [Sample; 2],
-    mode: TimingMode,
-) -> Result<Vec<Turn>, MachineError> {
+/// Times of two graphs, turn by turn, and the clocks meanwhile.
+fn in_turn(on: &mut On<'_>, sides: [Sample; 2], mode: TimingMode) -> Result<Timed, MachineError> {
     let mut turns = Vec::new();
+    let mut mhz = [Vec::new(), Vec::new()];
     for number in 0..TURNS {
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut times = [Vec::new(), Vec::new()];
         for side in order {
-            times[side] = block(machine, sides[side], mode)?;
+            let samples = block(on.machine, sides[side], mode)?;
+            mhz[side].extend(samples.iter().map(|sample| sample.mhz));
+            times[side] = samples.iter().map(|sample| sample.ns).collect();
         }
         let [usual_ns, candidate_ns] = times;
         turns.push(Turn { usual_ns, candidate_ns });
     }
-    Ok(turns)
+    let [mut usual, candidate] = mhz.map(|mhz| SampleClocks::of(mhz, on.best_mhz));
+    // What the other side reached counts for both.
+    usual.mark(*on.best_mhz);
+    Ok((turns, TurnClocks { usual, candidate }))
 }
 
 fn block(
     machine: &mut dyn Machine,
     sample: Sample,
     mode: TimingMode,
-) -> Result<Vec<f64>, MachineError> {
+) -> Result<Vec<Sampled>, MachineError> {
     let most = if mode == TimingMode::Sustained { SAMPLES_LONG } else { SAMPLES };
     // The first finds in the caches what the other side left there.
     sample.take(machine)?;
     let begin = Instant::now();
-    let mut times = Vec::new();
-    while times.is_empty() || times.len() < most && begin.elapsed() < TURN {
+    let mut samples = Vec::new();
+    while samples.is_empty() || samples.len() < most && begin.elapsed() < TURN {
         match sample.take(machine)? {
-            Some(sample) => times.push(sample.ns),
+            Some(sample) => samples.push(sample),
             None => break,
         }
     }
-    Ok(times)
+    Ok(samples)
 }
 
 #[cfg(test)]

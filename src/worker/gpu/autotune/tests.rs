@@ -45,6 +45,11 @@ impl Manner for Script {
         self.replayed.push(graph[0].entry);
         graph.iter().map(|launch| time_of(launch.entry)).sum()
     }
+
+    /// The large one draws so much power that it is held down.
+    fn mhz(&self) -> Option<f64> {
+        Some(if self.replayed.last() == Some(&"large") { 1410.0 } else { 1980.0 })
+    }
 }
 
 const ID: &str = "fake.one";
@@ -195,6 +200,12 @@ fn both_sides_take_turns_and_the_order_turns_round() {
             (&[400e3; 5][..], &[250e3; 5][..])
         );
     }
+    let TurnClocks { usual, candidate } = &run_at.candidates[0].clocks;
+    let count = TURNS * SAMPLES;
+    assert_eq!((&usual.mhz, &usual.low), (&vec![Some(1980.0); count], &vec![]));
+    assert_eq!((&candidate.mhz, candidate.low.len()), (&vec![Some(1410.0); count], count));
+    let words = "variant: 60 of 60 samples below 95 % of the best clock, 1980 MHz";
+    assert_eq!(run_at.candidates[0].clocks.words().as_deref(), Some(words));
     // Two replays of each find out how long one takes.
     let order: Vec<_> =
         machine.manner.replayed[4..].chunks(SAMPLES + 1).map(|block| block[0]).collect();

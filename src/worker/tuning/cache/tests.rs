@@ -1,6 +1,7 @@
 use super::super::choice::Judged;
 use super::super::situation::Clocks;
 use super::*;
+use crate::worker::protocol::TurnClocks;
 
 fn cube(side: u32) -> Shape {
     Shape { m: side, n: side, k: side, ..Shape::default() }
@@ -17,6 +18,7 @@ fn situation() -> Situation {
 
 fn choice(kernel: &str, side: u32, chosen: Option<&str>) -> Choice {
     let candidate = Judged {
+        clocks: TurnClocks::default(),
         variant: "large".to_owned(),
         median_ns: Some(9e3),
         ratio: Some(0.9),

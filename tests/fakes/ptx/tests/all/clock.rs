@@ -1,7 +1,7 @@
 //! The kernel that reads clocks: every block says where it is, and both counters go on.
 
 use ptx_interpreter::devices;
-use warpscope_kernels::gpu::family::clock::{clock_bytes, read_clocks};
+use warpscope_kernels::gpu::family::clock::{clock_bytes, hold, read_clocks};
 use warpscope_kernels::gpu::{DeviceFacts, Machine, Slot};
 
 use crate::machine::machine;
@@ -25,5 +25,19 @@ fn each_multiprocessor_says_its_number_cycles_and_time() {
         for block in words.chunks_exact(3) {
             assert!(block[1] >= block[2] && block[1] < 1 << 40, "{}: {block:?}", facts.sm);
         }
+    }
+}
+
+/// The interpreter counts an instruction as a cycle, so that a wait of 200 000 is a few instructions longer.
+#[test]
+fn a_hold_lasts_as_many_cycles_as_it_should() {
+    for facts in devices() {
+        let mut machine = machine(&facts);
+        let to = machine.allocate(8).map(Slot::from).expect("there is memory");
+        machine.run(&[hold(to)]).expect("it ends");
+        let mut read = [0; 8];
+        machine.read(to, &mut read).expect("it was allocated");
+        let cycles = u64::from_le_bytes(read);
+        assert!((200_000..201_000).contains(&cycles), "{}: {cycles}", facts.sm);
     }
 }

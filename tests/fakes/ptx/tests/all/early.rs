@@ -170,8 +170,8 @@ fn logits(id: &str, without: Option<&'static str>, seed: u64) -> Result<Vec<u8>,
     let m1 = throughput_of(&mut machine, path(id).expect("is a path"), TINY, 16 << 20)?;
     let (state, start) = &m1.decode.start;
     machine.write(*state, start)?;
-    m1.prefill.replay(&mut machine)?;
-    m1.decode.replay(&mut machine)?;
+    m1.prefill.sample(&mut machine)?;
+    m1.decode.sample(&mut machine)?;
     let mut bytes = vec![0; 4 * TINY.vocab];
     machine.read(m1.logits, &mut bytes)?;
     Ok(bytes)
