@@ -33,7 +33,7 @@ pub(super) fn run(on: &mut On<'_>, job: &Command, emit: &mut Emit<'_>) -> Result
         ModelSize::M1 => {
             let arena = on.machine.pool().1;
             let model = throughput(on.machine, path, arena).map_err(failed)?;
-            let times = times(on.machine, &model);
+            let times = right(on.machine, &model).and_then(|_| times(on.machine, &model));
             let (speed, samples) = match &times {
                 Ok(times) => timed((path, profile), &model, times, on.best_mhz),
                 Err(_) => Default::default(),
@@ -108,6 +108,24 @@ fn blank(precision: Precision, profile: Profile, error_limit: f64) -> PathReport
         read_bandwidth_share: None,
         cache_resident: None,
     }
+}
+
+/// How far the step that is timed lies from one with a kernel for every operation. A wrong one is an error.
+pub(super) fn right(
+    machine: &mut dyn Machine,
+    model: &Throughput,
+) -> Result<Option<f64>, MachineError> {
+    if machine.facts().simulated {
+        return Ok(None);
+    }
+    let (apart, limit) = (model.difference(machine)?, model.limit);
+    if apart.is_nan() || apart > limit {
+        let what = format!(
+            "its logits lie {apart:.1e} from those of the same step with a kernel for every operation, more than {limit:.1e}"
+        );
+        return Err(MachineError::Fault { what });
+    }
+    Ok(Some(apart))
 }
 
 /// Times of the prompt and of one token more.

@@ -52,9 +52,22 @@ impl<'a> Step<'a> {
         layout: &'a Layout,
         manner: Manner,
     ) -> Result<Vec<Launch>, String> {
+        if manner.watched {
+            return Self::token_apart(facts, path, layout, manner);
+        }
         let step = Self { facts, path, layout, manner, tokens: 1, launches: Vec::new() };
-        let token = layout.kept.state.token();
-        if manner.watched { step.written(token) } else { step.chained(token) }
+        step.chained(layout.kept.state.token())
+    }
+
+    /// The same with a kernel for every operation.
+    pub(super) fn token_apart(
+        facts: &'a DeviceFacts,
+        path: &'a Path,
+        layout: &'a Layout,
+        manner: Manner,
+    ) -> Result<Vec<Launch>, String> {
+        let step = Self { facts, path, layout, manner, tokens: 1, launches: Vec::new() };
+        step.written(layout.kept.state.token())
     }
 
     fn written(mut self, tokens: Slot) -> Result<Vec<Launch>, String> {

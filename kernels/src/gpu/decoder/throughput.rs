@@ -66,6 +66,10 @@ pub struct Throughput {
     pub logits: Slot,
     /// Bytes of the logits.
     pub logits_bytes: u64,
+    /// The same step with a kernel for every operation, to be held against the timed one.
+    pub apart: Vec<Launch>,
+    /// How far the logits of the two may lie apart: twice what the arithmetic may cost either.
+    pub limit: f64,
     /// What is held.
     pub buffers: Vec<BufferId>,
 }
@@ -110,6 +114,33 @@ fn cut(
 }
 
 impl Throughput {
+    /// How far the logits of the timed step lie from those of the one with a kernel for every operation, ‖a − b‖ / ‖b‖; not a number where either
+    /// has one that is not finite, or was never written.
+    pub fn difference(&self, machine: &mut dyn Machine) -> Result<f64, MachineError> {
+        let graphs = &self.decode.graphs;
+        let mut replay = |machine: &mut dyn Machine| {
+            graphs.iter().try_for_each(|graph| machine.replay(*graph, 1).map(drop))
+        };
+        let timed = self.logits_of(machine, &mut replay)?;
+        let apart = self.logits_of(machine, &mut |machine| machine.run(&self.apart))?;
+        let off: f64 = timed.iter().zip(&apart).map(|(a, b)| (a - b).powi(2)).sum();
+        Ok((off / apart.iter().map(|b| b.powi(2)).sum::<f64>()).sqrt())
+    }
+
+    fn logits_of(
+        &self,
+        machine: &mut dyn Machine,
+        go: &mut dyn FnMut(&mut dyn Machine) -> Result<(), MachineError>,
+    ) -> Result<Vec<f64>, MachineError> {
+        let mut bytes = vec![0xff; self.logits_bytes as usize];
+        machine.write(self.logits, &bytes)?;
+        let (place, start) = &self.decode.start;
+        machine.write(*place, start)?;
+        go(machine)?;
+        machine.read(self.logits, &mut bytes)?;
+        Ok(Element::F32.values(&bytes))
+    }
+
     /// Gives everything back; the first error counts, and stops nothing.
     pub fn free(self, machine: &mut dyn Machine) -> Result<(), MachineError> {
         let mut result = Ok(());
@@ -181,6 +212,7 @@ fn set_up(
     write_rest(machine, &layout)?;
     let engine = Engine::best(facts.sm, path.activations);
     let manner = Manner { engine, watched: false };
+    let apart = Step::token_apart(&facts, path, &layout, manner).map_err(refused)?;
     let prefill = Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(refused)?;
     let decode = Step::token(&facts, path, &layout, manner).map_err(refused)?;
     let mut recorded = |machine: &mut dyn Machine, launches: &[Launch], tokens| {
@@ -202,6 +234,8 @@ fn set_up(
         l2_resident: weight_bytes < 2.0 * facts.l2_bytes as f64,
         logits: layout.activations.logits,
         logits_bytes: 4 * shape.vocab as u64,
+        apart,
+        limit: 2.0 * path.error_limit(),
         buffers: Vec::new(),
     })
 }

@@ -9,6 +9,7 @@ use warpscope_kernels::gpu::{
     BufferId, Content, GraphId, Launch, Limiter, MachineError, Route, Sampled, Shape, Slot, Work,
 };
 
+use super::super::decode::right;
 use super::super::job::On;
 use super::super::operands::{refused, twice};
 use super::super::timing::repetitions;
@@ -233,12 +234,13 @@ fn recorded(
     Ok((taken.keep(machine.record(&all)?), times))
 }
 
-/// One token of the large model of the micro decoder, in half of the memory that may be taken.
+/// One token of the large model of the micro decoder, in half of the memory that may be taken, and how far it lies from the same token with a kernel for
+/// every operation.
 pub(super) fn decoder(
     on: &mut On<'_>,
     taken: &mut Taken,
     dtype: PathDtype,
-) -> Result<Arm, MachineError> {
+) -> Result<(Arm, Option<f64>), MachineError> {
     let path = PATHS.iter().find(|path| path.format == Some(dtype.format()));
     let path = path.ok_or_else(|| refused(format!("no path computes in {}", dtype.id())))?;
     if let Route::Absent { why } = path.route(on.machine.facts()) {
@@ -246,6 +248,7 @@ pub(super) fn decoder(
     }
     let arena = on.machine.pool().1;
     let model = throughput(on.machine, path, arena / 2)?;
+    let apart = right(on.machine, &model);
     let (place, bytes) = &model.decode.start;
     let started = on.machine.write(*place, bytes);
     let arm = Arm {
@@ -264,5 +267,5 @@ pub(super) fn decoder(
         slots: Vec::new(),
     };
     taken.model = Some(model);
-    started.map(|()| arm)
+    started.and(apart).map(|apart| (arm, apart))
 }

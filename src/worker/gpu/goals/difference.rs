@@ -2,6 +2,8 @@
 
 use warpscope_kernels::gpu::{Element, MachineError, Slot};
 
+use super::super::job::On;
+use super::arm::Taken;
 use crate::worker::gpu::session::DeviceSession;
 
 /// Results that are compared at once: of the largest product that makes some 2000 parts, of which a single wrong tile spoils several by far
@@ -29,6 +31,29 @@ pub(super) fn difference(
         worst = worst.max(apart);
     }
     Ok(worst)
+}
+
+/// Measures how far a result lies from another, in memory of its own; nothing where there is none. More than a limit is an error.
+pub(super) fn judged(
+    on: &mut On<'_>,
+    limit: f64,
+    other: &str,
+    measure: impl FnOnce(&mut On<'_>, &mut Taken) -> Result<f64, MachineError>,
+) -> Result<Option<f64>, MachineError> {
+    let mut taken = Taken::default();
+    let found = measure(on, &mut taken);
+    let freed = taken.free(on.machine);
+    let apart = match found {
+        Err(MachineError::OverCap { .. } | MachineError::OutOfMemory { .. }) => {
+            return freed.map(|()| None);
+        }
+        found => found.and_then(|apart| freed.map(|()| apart))?,
+    };
+    if apart.is_nan() || apart > limit {
+        let what = format!("its result lies {apart:.1e} from {other}, more than {limit:.1e}");
+        return Err(MachineError::Fault { what });
+    }
+    Ok(Some(apart))
 }
 
 /// ‖a − b‖ / ‖b‖, which is not a number where one of them is not.

@@ -3,6 +3,7 @@
 //! rejected, for boards drift by more than what is to be seen.
 
 mod arm;
+mod attended;
 mod difference;
 mod streamed;
 mod turns;
@@ -55,14 +56,21 @@ fn measure(
             let shape = if simulated { small } else { shape };
             let bytes = goal.against == Against::Read;
             let arm = arm::kernel(on, taken, &Asked { id, shape, resident, bytes })?;
-            report.difference = streamed::check(on, id, shape, &arm.slots)?;
+            report.difference = match attended::check(on, id, shape, &arm.slots)? {
+                Some(apart) => Some(apart),
+                None => streamed::check(on, id, shape, &arm.slots)?,
+            };
             (arm, shape)
         }
         Own::Decoder(_) if simulated => {
             "not run: the model would take a fake device hours".clone_into(&mut report.cache);
             return Ok(report);
         }
-        Own::Decoder(dtype) => (arm::decoder(on, taken, dtype)?, Default::default()),
+        Own::Decoder(dtype) => {
+            let (arm, apart) = arm::decoder(on, taken, dtype)?;
+            report.difference = apart;
+            (arm, Default::default())
+        }
     };
     let against = match goal.against {
         Against::Nothing => None,

@@ -5,7 +5,7 @@ use warpscope_kernels::gpu::{Element, MachineError, Recomputed, Shape, Slot, rec
 use super::super::job::On;
 use super::super::operands::refused;
 use super::arm::Taken;
-use super::difference::difference;
+use super::difference::{difference, judged};
 
 /// How far a result lies from the product in fp64; nothing where the kernel is no stream, or there is no memory for that. A wrong one is an error.
 pub(super) fn check(
@@ -15,22 +15,9 @@ pub(super) fn check(
     slots: &[Slot],
 ) -> Result<Option<f64>, MachineError> {
     let Some(product) = recomputed(kernel) else { return Ok(None) };
-    let mut taken = Taken::default();
-    let found = distance(on, &mut taken, product, (shape, slots));
-    let freed = taken.free(on.machine);
-    let apart = match found {
-        Err(MachineError::OverCap { .. } | MachineError::OutOfMemory { .. }) => {
-            return freed.map(|()| None);
-        }
-        found => found.and_then(|apart| freed.map(|()| apart))?,
-    };
-    let limit = product.limit();
-    if apart.is_nan() || apart > limit {
-        let what =
-            format!("its result lies {apart:.1e} from the product in fp64, more than {limit:.1e}");
-        return Err(MachineError::Fault { what });
-    }
-    Ok(Some(apart))
+    judged(on, product.limit(), "the product in fp64", |on, taken| {
+        distance(on, taken, product, (shape, slots))
+    })
 }
 
 fn distance(

@@ -8,6 +8,11 @@ use super::prefill::prefill as launch_prefill;
 use super::tile::{id, variants};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Shape, Slot};
 
+/// Largest relative error of many queries, by what they are stored in.
+pub(super) fn prefill_limit(element: Element) -> f64 {
+    of_storage(element, [5e-6, 1.5e-3, 6e-3]).unwrap_or_default()
+}
+
 /// Queries and what they see.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Problem {
@@ -130,7 +135,7 @@ impl Problem {
     }
 
     fn prefill(self, facts: &DeviceFacts, engine: Engine, element: Element) -> Case {
-        let limit = of_storage(element, [5e-6, 1.5e-3, 6e-3]).expect("stored");
+        let limit = prefill_limit(element);
         let kind = if engine == Engine::Cores { "tensor cores" } else { "plain" };
         let facts = facts.clone();
         self.case((kind, limit), element, 4, move |at, _| {

@@ -4,6 +4,7 @@
 //! how long each piece is follows from the position in device memory, so that a recorded graph serves every token.
 //! Splitting by a fixed length was rejected: the number of blocks would change with the position.
 
+mod attended;
 mod attention;
 mod cases;
 mod decode;
@@ -11,6 +12,7 @@ mod prefill;
 mod registry;
 mod tile;
 
+pub use attended::{Attended, attended};
 pub use attention::{Attention, Engine};
 pub use decode::{Fresh, Scratch, arrival_bytes, decode, part_bytes, splits, takes_fresh};
 pub use prefill::prefill;

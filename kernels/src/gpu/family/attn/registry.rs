@@ -11,7 +11,7 @@ use crate::gpu::family::gemm::has_wgmma;
 use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work};
 
 /// Heads of the work: those of the throughput model.
-const HEADS: Heads = Heads { heads: 16, kv_heads: 4, head: HEAD };
+pub(super) const HEADS: Heads = Heads { heads: 16, kv_heads: 4, head: HEAD };
 
 fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
     let sm = facts.sm;
@@ -58,7 +58,7 @@ fn buffers(element: Element, tokens: u32, keys: u32, scratch: u64) -> Vec<Conten
     ]
 }
 
-fn attention(at: &[Slot]) -> Attention {
+pub(super) fn attention(at: &[Slot]) -> Attention {
     let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
     let scale = (HEADS.head as f32).sqrt().recip();
     Attention { q, keys, values, out, state, heads: HEADS, scale }

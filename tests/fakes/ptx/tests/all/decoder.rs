@@ -9,7 +9,7 @@ use warpscope_kernels::cpu::{Format, Team};
 use warpscope_kernels::gpu::decoder::{
     Length, Numeric, PATHS, Path, Timed, numeric, path, throughput_of,
 };
-use warpscope_kernels::gpu::{DeviceFacts, Element, Machine, Route, Slot};
+use warpscope_kernels::gpu::{DeviceFacts, Element, Launch, Machine, Route, Slot};
 use warpscope_kernels::model::oracle::Oracle;
 use warpscope_kernels::model::{Decoder, Health, Model, Op, Profile, Shape, argmax, prompt};
 
@@ -181,6 +181,32 @@ fn logits(machine: &mut dyn Machine, timed: &Timed, at: Slot, token: u32) -> Vec
     }
     assert_eq!(bytes[0], bytes[1], "a replay changes what the next one computes");
     Element::F32.values(&bytes[0])
+}
+
+/// What a benchmark asks before it believes a time: is the chain right at the size that is timed? Without any one of its products, or with logits nobody
+/// wrote, it is not.
+#[test]
+fn a_timed_step_is_held_against_a_kernel_for_every_operation() {
+    for (sm, id) in [((9, 0), "f16"), ((8, 0), "w4"), ((9, 0), "bf16")] {
+        let mut machine = machine(&small(sm, 4));
+        let mut m1 = throughput_of(&mut machine, found(id), TINY, 16 << 20).expect("fits");
+        let apart = m1.difference(&mut machine).expect("runs");
+        println!("{id} on {sm:?}: {apart:.1e} of {:.1e}", m1.limit);
+        assert!(apart < m1.limit, "{id} on {sm:?}: {apart:.1e}");
+        let whole = m1.apart.clone();
+        let is_fused = |launch: &Launch| launch.family.ends_with("_token");
+        assert!(!whole.iter().any(is_fused), "it shares no product with the chain");
+        let products = |at: &usize| !matches!(whole[*at].family, "elementwise" | "mem");
+        let places: Vec<usize> = (0..whole.len()).filter(products).collect();
+        assert!(places.len() > 8, "{places:?}");
+        for at in [places[0], places[3], places[places.len() - 1]] {
+            m1.apart.remove(at);
+            let apart = m1.difference(&mut machine).expect("runs");
+            assert!(apart.is_nan() || apart > m1.limit, "{id} without {at}: {apart:.1e}");
+            m1.apart.clone_from(&whole);
+        }
+        m1.free(&mut machine).expect("is held");
+    }
 }
 
 /// The token that would be next in a prompt of a shape.
