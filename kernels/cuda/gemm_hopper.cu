@@ -1,4 +1,4 @@
-// K10, K11, K15, K17 on sm_90a: Y[m,n] = X[m,k] · W[n,k]ᵀ, all row-major, rows of X and W multiples of 16 bytes.
+// K10 to K13, K15, K17 on sm_90a: Y[m,n] = X[m,k] · W[n,k]ᵀ, all row-major, rows of X and W multiples of 16 bytes.
 // A block keeps a multiprocessor and computes tile after tile of Y. Its first warpgroup has the copy engine fill stages of 128
 // bytes of k, the two others multiply 64 rows each; stages pass between them by two barriers each, `full` and `empty`. The two
 // blocks of a cluster compute tiles one above the other: each loads half of their rows of W, to both.
@@ -16,6 +16,10 @@ constexpr u32 STEPS = 4;
 constexpr u32 WARP_ROWS = 16;
 constexpr u32 BOX = WARP_ROWS * SLAB;
 
+// Sums in a register.
+template <typename Sum> constexpr u32 SUMS_EACH = 1;
+template <> constexpr u32 SUMS_EACH<u32> = 2;
+
 template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_> struct Product {
     using Kind = Kind_;
     using Sum = typename Kind::Sum;
@@ -26,7 +30,7 @@ template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_> struc
     static constexpr u32 BOX_COLS = SLAB / sizeof(Out);
     static constexpr u32 BLOCKS = BLOCKS_;
     static constexpr u32 STAGES = STAGES_;
-    static constexpr u32 SUMS = COLS / 2;
+    static constexpr u32 SUMS = COLS / 2 / SUMS_EACH<Sum>;
     static constexpr u32 OF_X = ROWS * SLAB;
     static constexpr u32 STAGE = OF_X + COLS * SLAB;
     // Everything of a stage arrives at the block's own barrier, whoever loaded it; every consuming warp of the cluster empties it.
@@ -158,6 +162,15 @@ template <> __device__ __forceinline__ u32 packed<bf16>(float low, float high) {
     return out;
 }
 
+// Two results side by side as 16-bit numbers, from the sum on that is the i-th where each has a register.
+template <class P> __device__ __forceinline__ u32 two(const typename P::Sum (&d)[P::SUMS], u32 i) {
+    if constexpr (SUMS_EACH<typename P::Sum> == 2) {
+        return d[i / 2];
+    } else {
+        return packed<typename P::Out>(d[i], d[i + 1]);
+    }
+}
+
 __device__ __forceinline__ u32 word_of(float x) { return bits_of(x); }
 __device__ __forceinline__ u32 word_of(i32 x) { return u32(x); }
 
@@ -169,7 +182,7 @@ template <class P> __device__ __forceinline__ void place(const typename P::Sum (
 #pragma unroll
         for (u32 j = 0; j < P::BOX_COLS / 16; j++) {
             const u32 i = first + 8 * j;
-            stmatrix_x4(chunk ^ 32 * j, packed<typename P::Out>(d[i], d[i + 1]), packed<typename P::Out>(d[i + 2], d[i + 3]), packed<typename P::Out>(d[i + 4], d[i + 5]), packed<typename P::Out>(d[i + 6], d[i + 7]));
+            stmatrix_x4(chunk ^ 32 * j, two<P>(d, i), two<P>(d, i + 2), two<P>(d, i + 4), two<P>(d, i + 6));
         }
     } else {
         // Lanes of odd rows store the third and fourth eight columns first, so that each half of a warp meets every bank once.
@@ -360,6 +373,12 @@ PRODUCT16(gemm_bf16_128x256, WgmmaBf16, bf16, 256, 1, 4)
 PRODUCT16(gemm_bf16_128x128, WgmmaBf16, bf16, 128, 1, 6)
 PRODUCT32(gemm_bf16_out32_128x256c2, WgmmaBf16, float, 256, 2, 4)
 PRODUCT32(gemm_bf16_out32_128x128, WgmmaBf16, float, 128, 1, 6)
+PRODUCT16(gemm_f16_acc16_128x256c2, WgmmaF16Acc16, f16, 256, 2, 4)
+PRODUCT16(gemm_f16_acc16_128x256, WgmmaF16Acc16, f16, 256, 1, 4)
+PRODUCT16(gemm_f16_acc16_128x128, WgmmaF16Acc16, f16, 128, 1, 6)
+PRODUCT32(gemm_tf32_128x256c2, WgmmaTf32, float, 256, 2, 4)
+PRODUCT32(gemm_tf32_128x256, WgmmaTf32, float, 256, 1, 4)
+PRODUCT32(gemm_tf32_128x128, WgmmaTf32, float, 128, 1, 6)
 PRODUCT32(gemm_s8_128x256c2, WgmmaS8, i32, 256, 2, 4)
 PRODUCT32(gemm_s8_128x256, WgmmaS8, i32, 256, 1, 4)
 PRODUCT32(gemm_s8_128x128, WgmmaS8, i32, 128, 1, 6)

@@ -27,6 +27,11 @@ template <u32 COUNT> __device__ __forceinline__ void hold(i32 (&d)[COUNT]) {
     for (u32 i = 0; i < COUNT; i++) asm volatile("" : "+r"(d[i])::"memory");
 }
 
+template <u32 COUNT> __device__ __forceinline__ void hold(u32 (&d)[COUNT]) {
+#pragma unroll
+    for (u32 i = 0; i < COUNT; i++) asm volatile("" : "+r"(d[i])::"memory");
+}
+
 // Registers of a thread from here on; all warps of a warpgroup say so.
 template <u32 COUNT> __device__ __forceinline__ void fewer_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
@@ -99,6 +104,22 @@ struct WgmmaBf16 {
     WGMMA_N16(float, "+f", "m64n16k16.f32.bf16.bf16", ", 1, 1, 0, 0")
     WGMMA_N128_OF_REGISTERS("m64n128k16.f32.bf16.bf16")
     WGMMA_N64_OF_REGISTERS("m64n64k16.f32.bf16.bf16")
+};
+// Sums of fp16, two in a register: those of fp32, two by two.
+struct WgmmaF16Acc16 {
+    using Sum = u32;
+    static constexpr u32 BYTES = 2;
+    static constexpr bool SHORT = false;
+    WGMMA(u32, "+r", 64, "64", "65", "66", "m64n256k16.f16.f16.f16", ", 1, 1, 0, 0")
+    WGMMA(u32, "+r", 32, "32", "33", "34", "m64n128k16.f16.f16.f16", ", 1, 1, 0, 0")
+};
+// Of fp32 numbers the first 19 bits; the copy engine has rounded them.
+struct WgmmaTf32 {
+    using Sum = float;
+    static constexpr u32 BYTES = 4;
+    static constexpr bool SHORT = false;
+    WGMMA_N256(float, "+f", "m64n256k8.f32.tf32.tf32", ", 1, 1")
+    WGMMA_N128(float, "+f", "m64n128k8.f32.tf32.tf32", ", 1, 1")
 };
 struct WgmmaS8 {
     using Sum = i32;

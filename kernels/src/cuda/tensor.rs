@@ -19,6 +19,7 @@ fn data_type(element: TensorElement) -> c_uint {
         TensorElement::F16 => 6,
         TensorElement::F32 => 7,
         TensorElement::Bf16 => 9,
+        TensorElement::Tf32 => 11,
     }
 }
 
@@ -96,7 +97,7 @@ fn bytes(element: TensorElement) -> u64 {
     match element {
         TensorElement::U8 => 1,
         TensorElement::F16 | TensorElement::Bf16 => 2,
-        TensorElement::I32 | TensorElement::F32 => 4,
+        TensorElement::I32 | TensorElement::F32 | TensorElement::Tf32 => 4,
     }
 }
 

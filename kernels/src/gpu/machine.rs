@@ -77,6 +77,8 @@ pub enum TensorElement {
     Bf16,
     /// binary32.
     F32,
+    /// binary32 that is rounded to tf32 on its way to shared memory.
+    Tf32,
     /// Signed 32-bit integer.
     I32,
 }

@@ -151,7 +151,7 @@ impl Interpreter {
         let element = match map.element {
             TensorElement::U8 => 1,
             TensorElement::F16 | TensorElement::Bf16 => 2,
-            TensorElement::F32 | TensorElement::I32 => 4,
+            TensorElement::F32 | TensorElement::Tf32 | TensorElement::I32 => 4,
         };
         let tensor = Tensor {
             address: self.place(map.slot, 0)?,
@@ -160,6 +160,7 @@ impl Interpreter {
             row_bytes: map.row_bytes,
             tile: map.tile,
             swizzle: if map.swizzled { 128 } else { 0 },
+            tf32: map.element == TensorElement::Tf32,
         };
         tensor.check().map_err(|why| format!("a tensor map of {why}"))?;
         Ok(tensor)

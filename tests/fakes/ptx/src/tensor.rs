@@ -27,16 +27,19 @@ pub struct Tensor {
     pub tile: [u32; 2],
     /// Bytes within which chunks of 16 are permuted by the row: 0, 32, 64 or 128.
     pub swizzle: u32,
+    /// Whether its numbers are binary32, and rounded to tf32 on their way to shared memory.
+    pub tf32: bool,
 }
 
 impl Tensor {
     /// Whether the driver takes it, or why not.
     pub fn check(&self) -> Result<(), String> {
-        let Self { address, element, size, row_bytes, tile, swizzle } = *self;
+        let Self { address, element, size, row_bytes, tile, swizzle, tf32 } = *self;
         let box_row = u64::from(tile[0]) * u64::from(element);
         let within = |value: u64, range: Range<u64>| range.contains(&value);
         match () {
             () if !matches!(element, 1 | 2 | 4 | 8) => Err(format!("elements of {element} bytes")),
+            () if tf32 && element != 4 => Err(format!("tf32 of {element} bytes")),
             () if address % 16 != 0 => Err(format!("a tensor at 0x{address:x}")),
             () if !size.iter().all(|size| within(*size, 1..(1 << 32) + 1)) => {
                 Err(format!("a tensor of {size:?} elements"))
@@ -76,6 +79,7 @@ impl Tensor {
             self.tile[0].into(),
             self.tile[1].into(),
             self.swizzle.into(),
+            self.tf32.into(),
         ];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
@@ -87,7 +91,8 @@ impl Tensor {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let words: Vec<u64> =
             bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let &[MAGIC, address, element, columns, rows, row_bytes, x, y, swizzle, ..] = &words[..]
+        let &[MAGIC, address, element, columns, rows, row_bytes, x, y, swizzle, tf32, ..] =
+            &words[..]
         else {
             return None;
         };
@@ -98,6 +103,7 @@ impl Tensor {
             row_bytes,
             tile: [u32::try_from(x).ok()?, u32::try_from(y).ok()?],
             swizzle: u32::try_from(swizzle).ok()?,
+            tf32: tf32 == 1,
         };
         tensor.check().is_ok().then_some(tensor)
     }
@@ -128,6 +134,17 @@ impl Tensor {
     }
 }
 
+/// Rounds binary32 numbers to tf32: to the nearest, of two the one farther from zero, as `cvt.rna.tf32.f32` does. How the copy engine treats ties is not
+/// documented.
+pub(crate) fn round_to_tf32(bytes: &mut [u8]) {
+    for word in bytes.as_chunks_mut::<4>().0 {
+        let bits = u32::from_le_bytes(*word);
+        if f32::from_bits(bits).is_finite() {
+            *word = ((bits + 0x1000) & !0x1fff).to_le_bytes();
+        }
+    }
+}
+
 /// Where a byte of shared memory lies after chunks of 16 bytes are permuted: bits 4 to 6 of the address are changed by bits 7 to 9, or fewer of both
 /// for narrower swizzles.
 pub(crate) fn swizzled(address: u64, swizzle: u32) -> u64 {
@@ -136,4 +153,24 @@ pub(crate) fn swizzled(address: u64, swizzle: u32) -> u64 {
         swizzle => u64::from(swizzle) / 16 - 1,
     };
     address ^ (address >> 7 & mask) << 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: tf32 has ten bits behind the first, so 1 + 3·2^-12 is nearer to 1 + 2^-10, and 1 + 2^-12 to 1.
+    #[test]
+    fn tf32_is_the_nearest_and_no_infinity_comes_of_a_nan() {
+        let rounded = |value: f32| {
+            let mut bytes = value.to_le_bytes();
+            round_to_tf32(&mut bytes);
+            f32::from_le_bytes(bytes)
+        };
+        let place = 2_f32.powi(-12);
+        assert_eq!(rounded(1.0 + 3.0 * place), 1.0 + 4.0 * place);
+        assert_eq!(rounded(-1.0 - place), -1.0);
+        assert_eq!(rounded(f32::INFINITY), f32::INFINITY);
+        assert!(rounded(f32::from_bits(0x7f80_0001)).is_nan());
+    }
 }

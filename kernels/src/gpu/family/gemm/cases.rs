@@ -212,7 +212,8 @@ impl Builder<'_> {
     /// What the instruction and the stored format decide, whatever the tile.
     fn once(&self) -> Vec<Case> {
         let tiny = (!self.product.row().input.whole()).then(|| self.tiny());
-        tiny.into_iter().chain(self.overflow()).chain(self.cancel()).collect()
+        let others = [self.overflow(), self.cancel(), self.rounded()];
+        tiny.into_iter().chain(others.into_iter().flatten()).collect()
     }
 
     fn whole(&self, size: (u32, u32, u32)) -> Case {
@@ -313,6 +314,27 @@ impl Builder<'_> {
         let judge =
             move |reference: Vec<f64>| Judge::Bits(number.store(reference.iter().map(|_| end)));
         Some(self.case("cancelling", shape, &one, judge))
+    }
+
+    /// A quarter of a tf32's last place above it and below it: rounded there, not cut.
+    fn rounded(&self) -> Option<Case> {
+        if self.product != Product::Tf32 {
+            return None;
+        }
+        let place = 2_f64.powi(-10);
+        let shape = self.special(3);
+        let one = |side, row, _| match (side, row % 2) {
+            (Side::X, 0) => 1.0 + 0.25 * place,
+            (Side::X, _) => 1.0 + 0.75 * place,
+            (Side::W, _) => -1.0,
+        };
+        let end = |at: usize| match at / shape.n as usize % 2 {
+            0 => -f64::from(shape.k),
+            _ => -f64::from(shape.k) * (1.0 + place),
+        };
+        let judge =
+            |reference: Vec<f64>| Judge::Bits(Number::F32.store((0..reference.len()).map(end)));
+        Some(self.case("rounded", shape, &one, judge))
     }
 
     fn special(&self, k: u32) -> Shape {

@@ -13,12 +13,15 @@
 //! leaves then needs no tensor map.
 //! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside. Of two sets of sums 256 columns would take 256 of the 232 registers
 //! that a thread can have, 192 take 192; two blocks would share a multiprocessor with 80 registers a thread, less than the sums of 128 columns.
+//! Sums of fp16 lie two in a register, and leave as they are. fp32 numbers become tf32 on the way to shared memory: of the map's type the copy engine
+//! rounds them, where the instruction would cut (NVIDIA/cutlass include/cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized.hpp, "TMA converts
+//! f32 input to tf32", read 2026-11-26); how it treats ties is nowhere said, so no case has one.
 //!
 //! Rejected: two multiplying warpgroups that take turns with a tile each, so that results of one leave while the other multiplies (with 64 × 256 or
 //! 128 × 128 each, shared memory is busy for 640 clocks where the tensor cores are for 512, against 1024 for both here; what would be hidden is some
 //! thousand of 66 000 clocks at k = 4096, by count of instructions); clusters of four (half a wave of them does not fit the groups of
 //! multiprocessors); four boxes a warp, which take a stage for the one or two of a hundred clocks that the third and fourth box wait now (what three stages hide
-//! less, a device tells); tf32 and sums of fp16, which stay with `mma.sync` at three quarters of the rate at best, as their route says.
+//! less, a device tells).
 
 use super::dispatch::{Call, Dispatch};
 use super::product::Product;
@@ -142,6 +145,24 @@ const ROWS_OF: &[Row] = &[
             (SMALL, "gemm_bf16_out32_128x128"),
             (TWO_PARTS, "gemm_bf16_parts_128x128k2"),
             (FOUR_PARTS, "gemm_bf16_parts_128x128k4"),
+        ],
+    },
+    Row {
+        product: Product::F16Acc16,
+        by: "wgmma.m64n256k16",
+        dispatches: &[
+            (LARGE_PAIR, "gemm_f16_acc16_128x256c2"),
+            (LARGE, "gemm_f16_acc16_128x256"),
+            (SMALL, "gemm_f16_acc16_128x128"),
+        ],
+    },
+    Row {
+        product: Product::Tf32,
+        by: "wgmma.m64n256k8",
+        dispatches: &[
+            (LARGE_PAIR, "gemm_tf32_128x256c2"),
+            (LARGE, "gemm_tf32_128x256"),
+            (SMALL, "gemm_tf32_128x128"),
         ],
     },
     Row {
@@ -298,8 +319,9 @@ fn clusters(columns: u32, blocks: u32, call: &Call) -> u32 {
 pub(super) fn operand(slot: Slot, rows: u32, at_a_time: u32, call: &Call) -> TensorMap {
     let numbers = call.pitch / call.shape.k;
     let element = match call.product {
-        Product::F16 | Product::F16Out32 => TensorElement::F16,
+        Product::F16 | Product::F16Out32 | Product::F16Acc16 => TensorElement::F16,
         Product::Bf16 | Product::Bf16Out32 => TensorElement::Bf16,
+        Product::Tf32 => TensorElement::Tf32,
         _ => TensorElement::U8,
     };
     TensorMap {
@@ -405,6 +427,8 @@ mod tests {
             (Product::E4m3, cube(8192), "wgmma128x192c2"),
             (Product::E4m3, cube(2048), "wgmma128x128c2"),
             (Product::E4m3, shape(1, 1, 16), "wgmma128x128c2"),
+            (Product::F16Acc16, cube(8192), "wgmma128x256c2"),
+            (Product::Tf32, cube(4096), "wgmma128x256c2"),
         ] {
             let dispatch = choose(product, &facts, shape, false).unwrap();
             assert_eq!(dispatch.variant.name, variant, "{product:?} {shape:?}");

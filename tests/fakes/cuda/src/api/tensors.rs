@@ -9,6 +9,8 @@ use crate::codes::{INVALID_VALUE, NOT_SUPPORTED};
 
 /// Bytes of an element by `CUtensorMapDataType`.
 const ELEMENTS: [u32; 13] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4];
+/// `CU_TENSOR_MAP_DATA_TYPE_TFLOAT32`
+const TF32: c_uint = 11;
 /// Bytes by `CUtensorMapSwizzle`.
 const SWIZZLES: [u32; 4] = [0, 32, 64, 128];
 /// Most dimensions.
@@ -53,6 +55,7 @@ exports! { driver;
             row_bytes: *strides,
             tile: pair(tile)?,
             swizzle: named(&SWIZZLES, swizzle)?,
+            tf32: element == TF32,
         };
         if let Err(why) = tensor.check() {
             driver.tell(format!("no tensor map of {why}"));

@@ -9,7 +9,7 @@ use crate::decode::{generic_base, space_of_address};
 use crate::fault::{Done, FaultKind, Trouble};
 use crate::parse::syntax::Space;
 use crate::program::{Address, BulkCopy, BulkPart};
-use crate::tensor::{TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, Tensor, swizzled};
+use crate::tensor::{TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, Tensor, round_to_tf32, swizzled};
 
 /// Alignment in shared memory of a box.
 const BOX_ALIGNMENT: u64 = 128;
@@ -24,6 +24,7 @@ struct Piece {
 struct Plan {
     bytes: usize,
     swizzle: u32,
+    tf32: bool,
     pieces: Vec<Piece>,
 }
 
@@ -66,7 +67,7 @@ impl Warp<'_> {
                 check_aligned(address, 16, lane)?;
                 check_aligned(bytes as u64, 16, lane)?;
                 let pieces = vec![Piece { address, range: 0..bytes }];
-                Ok(Plan { bytes, swizzle: 0, pieces })
+                Ok(Plan { bytes, swizzle: 0, tf32: false, pieces })
             }
             BulkPart::Tile(map, at) => {
                 let tensor = self.tensor(map, lane, hands)?;
@@ -77,7 +78,8 @@ impl Warp<'_> {
                     Some(Piece { address, range: start + range.start..start + range.end })
                 };
                 let pieces = (0..tensor.tile[1]).filter_map(piece).collect();
-                Ok(Plan { bytes: tensor.box_bytes(), swizzle: tensor.swizzle, pieces })
+                let (bytes, swizzle, tf32) = (tensor.box_bytes(), tensor.swizzle, tensor.tf32);
+                Ok(Plan { bytes, swizzle, tf32, pieces })
             }
         }
     }
@@ -117,6 +119,9 @@ impl Warp<'_> {
             let source =
                 source.ok_or_else(|| stray(memory, piece.address, size, lane, "copies"))?;
             bytes[piece.range.clone()].copy_from_slice(source);
+        }
+        if plan.tf32 {
+            round_to_tf32(&mut bytes);
         }
         let (who, shared) = (self.who(lane, line, false), &mut *hands.shared);
         let ((rank, at), (_, barrier_at)) = (shared.split(to), shared.split(barrier));

@@ -40,6 +40,7 @@ fn run_grid(text: &str, blocks: u32) -> Result<Vec<u32>, Fault> {
         row_bytes: 128,
         tile: [32, 8],
         swizzle: 0,
+        tf32: false,
     };
     let params = [&tensor.encode()[..], &out.to_le_bytes()].concat();
     let limits = Limits { instructions: 1 << 20, ..Limits::default() };

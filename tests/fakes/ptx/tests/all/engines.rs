@@ -71,8 +71,8 @@ fn run_on(text: &str, threads: u32, swizzle: u32, rows: usize, input: &[u8]) -> 
         .copy_from_slice(&numbers(64 * ROWS));
     memory.bytes_mut(place, input.len()).expect("is allocated").copy_from_slice(input);
     let size = [COLUMNS as u64, rows as u64];
-    let tensor =
-        Tensor { address: matrix, element: 2, size, row_bytes: 128, tile: [64, 8], swizzle };
+    let (address, tile, tf32) = (matrix, [64, 8], false);
+    let tensor = Tensor { address, element: 2, size, row_bytes: 128, tile, swizzle, tf32 };
     let params = [&tensor.encode()[..], &out.to_le_bytes(), &place.to_le_bytes()].concat();
     let limits = Limits { instructions: 1 << 20, ..Limits::default() };
     launch(&module, "k", [1; 3], [threads, 1, 1], 0, &params, &mut memory, limits)?;
@@ -386,10 +386,12 @@ fn tensor_maps_that_the_driver_refuses_are_refused() {
         row_bytes: 128,
         tile: [64, 8],
         swizzle: 128,
+        tf32: false,
     };
     assert_eq!(right.check(), Ok(()));
     assert_eq!(Tensor::decode(&right.encode()), Some(right));
     for (what, wrong) in [
+        ("tf32 of 16 bits", Tensor { tf32: true, ..right }),
         ("begins anywhere", Tensor { address: 0x7008, ..right }),
         ("no columns", Tensor { size: [0, 10], ..right }),
         ("too many rows", Tensor { size: [60, (1 << 32) + 1], ..right }),

@@ -188,6 +188,9 @@ const BYTES: Together = Together {
     variant: "wgmma128x128c2",
     ..TILES
 };
+const SHORT_SUMS: Together =
+    Together { kernel: "gemm.f16acc16", entry: "gemm_f16_acc16_128x128", ..TILES };
+const TF32: Together = Together { kernel: "gemm.tf32", entry: "gemm_tf32_128x128", ..TILES };
 const FOUR_BITS: Together = Together {
     kernel: "w4.gemm.f16",
     family: "w4_hopper",
@@ -244,6 +247,14 @@ const MUTATIONS: &[Mutation] = &[
     of_warpgroups(&TILES, KEPT),
     of_warpgroups(&TILES, GIVEN_TWICE),
     but(of_warpgroups(&TILES, FORGETFUL), &[0], "the first product is added to nothing"),
+    of_warpgroups(&SHORT_SUMS, NO_PROXY_FENCE),
+    of_warpgroups(&SHORT_SUMS, EARLY_STAGE),
+    of_warpgroups(&SHORT_SUMS, EARLY_SUMS),
+    but(of_warpgroups(&SHORT_SUMS, FORGETFUL), &[0], "the first product is added to nothing"),
+    of_warpgroups(&TF32, NO_PROXY_FENCE),
+    of_warpgroups(&TF32, EARLY_STAGE),
+    of_warpgroups(&TF32, EARLY_SUMS),
+    but(of_warpgroups(&TF32, FORGETFUL), &[0], "the first product is added to nothing"),
     of_warpgroups(&PAIRS, NO_CLUSTER_WAIT),
     of_warpgroups(&PAIRS, OF_ITSELF),
     of_warpgroups(&PARTS, UNAWAITED),
