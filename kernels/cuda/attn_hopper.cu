@@ -1,10 +1,11 @@
 // K30 on sm_90a: causal attention of many queries by wgmma, with keys and values by the copy engine. As attn.cu says of its tensor cores, blocks
 // that are masked as a whole are skipped, and a NaN among masked values of the same block reaches up to 127 earlier tokens.
 //
-// A block has 128 queries of a head. One warpgroup has two stages of 128 keys and values filled, two multiply 64 rows each. Scores of the next keys
-// are on their way while values are gathered by the weights of the last, and both run on while the last scores become weights: the tensor cores
-// wait for neither exponentials nor memory. The two take turns: while one makes weights, the other has its products issued. Heads are the fast
-// index of the grid, and the last queries come first.
+// A block keeps a multiprocessor and computes tile after tile: 128 queries of a head. One warpgroup has two stages of 128 keys and values filled, two
+// multiply 64 rows each. Scores of the next keys are on their way while values are gathered by the weights of the last, and both run on while the last
+// scores become weights: the tensor cores wait for neither exponentials nor memory. The two take turns: while one makes weights, the other has its
+// products issued. The queries of the next tile, its first keys and values arrive while this one is finished, and results leave by the copy engine, from
+// where the queries lay, while the next is computed.
 #include "attn_state.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
@@ -51,25 +52,37 @@ __device__ __forceinline__ u64 turned_matrix(u32 at) {
     return SWIZZLE_128 | EIGHT_ROWS | NEXT_BOX | (at & 0x3ffffu) >> 4;
 }
 
-// As an instruction: the compiler splits it.
-__device__ __forceinline__ void store_chunk(void* to, const u32 (&words)[4]) {
-    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(to)), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
-}
-
-// Shared memory: queries, then stages of keys and of values, each a box or two; then barriers.
+// Shared memory: queries of two tiles, then stages of keys and of values, each a box or two; then barriers.
 template <u32 HEAD> struct Places {
     static constexpr u32 BOXES = HEAD / 64;
     static constexpr u32 TILE = BOXES * BOX;
-    u32 queries;
-    __device__ __forceinline__ explicit Places(u32 from) : queries((from + 1023) & ~1023u) {}
-    __device__ __forceinline__ u32 keys(u32 stage) const { return queries + (1 + stage) * TILE; }
-    __device__ __forceinline__ u32 values(u32 stage) const { return queries + (1 + STAGES + stage) * TILE; }
-    __device__ __forceinline__ u32 barrier(u32 i) const { return queries + (1 + 2 * STAGES) * TILE + 8 * i; }
-    __device__ __forceinline__ u32 full_queries() const { return barrier(0); }
-    __device__ __forceinline__ u32 full_keys(u32 stage) const { return barrier(1 + stage); }
-    __device__ __forceinline__ u32 full_values(u32 stage) const { return barrier(1 + STAGES + stage); }
-    __device__ __forceinline__ u32 empty_keys(u32 stage) const { return barrier(1 + 2 * STAGES + stage); }
-    __device__ __forceinline__ u32 empty_values(u32 stage) const { return barrier(1 + 3 * STAGES + stage); }
+    static constexpr u32 BARRIERS = 2 * (2 + 2 * STAGES);
+    u32 start;
+    __device__ __forceinline__ explicit Places(u32 from) : start((from + 1023) & ~1023u) {}
+    __device__ __forceinline__ u32 queries(u32 tile) const { return start + tile % 2 * TILE; }
+    __device__ __forceinline__ u32 keys(u32 stage) const { return start + (2 + stage) * TILE; }
+    __device__ __forceinline__ u32 values(u32 stage) const { return start + (2 + STAGES + stage) * TILE; }
+    // Those that say full come first.
+    __device__ __forceinline__ u32 barrier(u32 i) const { return start + (2 + 2 * STAGES) * TILE + 8 * i; }
+    __device__ __forceinline__ u32 full_queries(u32 tile) const { return barrier(tile % 2); }
+    __device__ __forceinline__ u32 full_keys(u32 stage) const { return barrier(2 + stage); }
+    __device__ __forceinline__ u32 full_values(u32 stage) const { return barrier(2 + STAGES + stage); }
+    __device__ __forceinline__ u32 empty_queries(u32 tile) const { return barrier(BARRIERS / 2 + tile % 2); }
+    __device__ __forceinline__ u32 empty_keys(u32 stage) const { return barrier(BARRIERS / 2 + 2 + stage); }
+    __device__ __forceinline__ u32 empty_values(u32 stage) const { return barrier(BARRIERS / 2 + 2 + STAGES + stage); }
+};
+
+// The tiles of a block: the last queries, which see most keys, come first, their heads side by side. Blocks take them forward and backward in turn, so
+// that who had a longer one than others has a shorter one next.
+struct Tiles {
+    u32 heads, down;
+    u32 round = 0;
+
+    __device__ __forceinline__ Tiles(u32 tokens, u32 heads) : heads(heads), down(ceil_div(tokens, ROWS)) {}
+    __device__ __forceinline__ u32 index() const { return round * gridDim.x + (round % 2 == 0 ? blockIdx.x : gridDim.x - 1 - blockIdx.x); }
+    __device__ __forceinline__ bool any() const { return index() < down * heads; }
+    __device__ __forceinline__ u32 row() const { return (down - 1 - index() / heads) * ROWS; }
+    __device__ __forceinline__ u32 head() const { return index() % heads; }
 };
 
 template <u32 HEAD>
@@ -85,6 +98,9 @@ template <class Kind, u32 HEAD> struct Consumer {
     const Places<HEAD>& at;
     u32 group;
     float scale;
+    // Which tile of the block it is, and how many blocks of keys there were before it.
+    u32 tile;
+    u32 before;
     float top[2] = {LOWEST, LOWEST};
     float total[2] = {};
     float factor[2];
@@ -92,30 +108,33 @@ template <class Kind, u32 HEAD> struct Consumer {
     float sums[HEAD / 2];
     u32 weights[STEPS][4];
 
-    __device__ __forceinline__ Consumer(const Places<HEAD>& at, u32 group, float scale) : at(at), group(group), scale(scale) {}
+    __device__ __forceinline__ Consumer(const Places<HEAD>& at, u32 group, float scale, u32 tile, u32 before)
+        : at(at), group(group), scale(scale), tile(tile), before(before) {}
+
+    __device__ __forceinline__ u32 stage(u32 block) const { return (before + block) % STAGES; }
+    __device__ __forceinline__ u32 parity(u32 block) const { return (before + block) / STAGES % 2; }
 
     __device__ __forceinline__ void release(u32 barrier) const {
         if (lane_id() == 0) arrive(barrier);
     }
     __device__ __forceinline__ void multiply(u32 block) {
-        u32 stage = block % STAGES;
-        wait_barrier(at.full_keys(stage), block / STAGES % 2);
+        wait_barrier(at.full_keys(stage(block)), parity(block));
         wgmma_fence();
 #pragma unroll
         for (u32 d = 0; d < HEAD / 16; d++) {
             u32 along = d / 4 * BOX;
-            u64 q = swizzled_matrix(at.queries + along + group * GROUP_ROWS * LINE) + 2 * (d % 4);
-            u64 k = swizzled_matrix(at.keys(stage) + along) + 2 * (d % 4);
+            u64 q = swizzled_matrix(at.queries(tile) + along + group * GROUP_ROWS * LINE) + 2 * (d % 4);
+            u64 k = swizzled_matrix(at.keys(stage(block)) + along) + 2 * (d % 4);
             Kind::multiply(scores, q, k, d > 0);
         }
         wgmma_commit();
     }
-    __device__ __forceinline__ void await_values(u32 block) const { wait_barrier(at.full_values(block % STAGES), block / STAGES % 2); }
+    __device__ __forceinline__ void await_values(u32 block) const { wait_barrier(at.full_values(stage(block)), parity(block)); }
     __device__ __forceinline__ void gather(u32 block) {
         wgmma_fence();
 #pragma unroll
         for (u32 t = 0; t < STEPS; t++)
-            Kind::gather(sums, weights[t], turned_matrix(at.values(block % STAGES) + 16 * t * LINE), block > 0 || t > 0);
+            Kind::gather(sums, weights[t], turned_matrix(at.values(stage(block)) + 16 * t * LINE), block > 0 || t > 0);
         wgmma_commit();
     }
     // Whose turn it is, by two barriers of 256 threads.
@@ -169,11 +188,12 @@ template <class Kind, u32 HEAD> struct Consumer {
 
     // `sees` is the last key that row 0 of the group sees.
     __device__ __forceinline__ void run(u32 blocks, u32 sees) {
-        wait_barrier(at.full_queries(), 0);
+        wait_barrier(at.full_queries(tile), tile / 2 % 2);
         multiply(0);
         wgmma_wait<0>();
         hold(scores);
-        release(at.empty_keys(0));
+        release(at.empty_keys(stage(0)));
+        give_back();
         if (sees < KEYS - 1) mask(i32(sees));
         soften();
         pack();
@@ -188,27 +208,35 @@ template <class Kind, u32 HEAD> struct Consumer {
             if (group == 0 || block + 1 < blocks) pass_turn();
             wgmma_wait<1>();
             hold(scores);
-            release(at.empty_keys(block % STAGES));
+            release(at.empty_keys(stage(block)));
             if (sees < (block + 1) * KEYS - 1) mask(i32(sees - block * KEYS));
             soften();
             // Also what keeps the compiler from moving the next wait ahead of the exponentials: there is a loop between.
             await_values(block);
             wgmma_wait<0>();
             hold(sums);
-            release(at.empty_values((block - 1) % STAGES));
+            release(at.empty_values(stage(block - 1)));
             rescale();
             pack();
         }
         gather(blocks - 1);
         wgmma_wait<0>();
         hold(sums);
+        release(at.empty_values(stage(blocks - 1)));
     }
-    // Through the warp's own queries, which nobody reads any more, so that rows leave in chunks of 16 bytes.
-    template <typename T> __device__ __forceinline__ void store(T* out, u32 rows, u32 stride) {
+    // The results of the tile before have left by now, so that queries may come where they lay.
+    __device__ __forceinline__ void give_back() const {
+        if (tile == 0 || lane_id() > 0) return;
+        wait_boxes_read<0>();
+        arrive(at.empty_queries(tile - 1));
+    }
+    // Through the warp's own queries, which nobody reads any more, a box for 64 columns of its 16 rows.
+    __device__ __forceinline__ void store(const TensorMap& out, u32 row, u32 col) {
         if (group == 0) asm volatile("bar.sync 1, 128;" ::: "memory");
         else asm volatile("bar.sync 2, 128;" ::: "memory");
-        u32 first = group * GROUP_ROWS + warp_id() % 4 * 16;
-        auto place = [&](u32 row, u32 chunk) { return at.queries + chunk / 8 * BOX + row * LINE + (chunk ^ row) % 8 * 16; };
+        const u32 first = group * GROUP_ROWS + warp_id() % 4 * 16;
+        const u32 rows = at.queries(tile) + first * LINE;
+        auto place = [&](u32 row, u32 chunk) { return rows + chunk / 8 * BOX + row * LINE + (chunk ^ row) % 8 * 16; };
 #pragma unroll
         for (u32 r = 0; r < 2; r++) {
             total[r] += shuffle_xor(total[r], 1);
@@ -216,65 +244,85 @@ template <class Kind, u32 HEAD> struct Consumer {
             float share = 1.0f / total[r];
 #pragma unroll
             for (u32 j = 0; j < HEAD / 8; j++)
-                store_shared4(place(first + lane_id() / 4 + 8 * r, j) + lane_id() % 4 * 4,
+                store_shared4(place(lane_id() / 4 + 8 * r, j) + lane_id() % 4 * 4,
                               Kind::packed(sums[4 * j + 2 * r] * share, sums[4 * j + 2 * r + 1] * share));
         }
+        fence_async();
         __syncwarp();
-        constexpr u32 CHUNKS = HEAD / 8;
-#pragma unroll 4
-        for (u32 i = lane_id(); i < 16 * CHUNKS; i += WARP) {
-            u32 row = first + i / CHUNKS, chunk = i % CHUNKS, words[4];
-            if (row >= rows) continue;
-            load_shared(words, place(row, chunk));
-            store_chunk(out + u64(row) * stride + chunk * 8, words);
-        }
+        if (lane_id() > 0) return;
+#pragma unroll
+        for (u32 b = 0; b < HEAD / 64; b++) store_box(out, col + 64 * b, row + first, rows + b * BOX);
+        commit_boxes();
     }
 };
 
-template <class Kind, typename T, u32 HEAD>
-__device__ __forceinline__ void prefill(const TensorMap& q, const TensorMap& keys, const TensorMap& values, T* out, const State* state,
+// Blocks of keys that the queries of a tile see.
+__device__ __forceinline__ u32 seen(u32 position, u32 row, u32 tokens) { return ceil_div(position + min(row + ROWS, tokens), KEYS); }
+
+// One thread has everything loaded, and the queries of the next tile behind the last keys of this one.
+template <u32 HEAD>
+__device__ __forceinline__ void load(const Places<HEAD>& at, const TensorMap& q, const TensorMap& keys, const TensorMap& values, Tiles tiles,
+                                     u32 position, u32 tokens, u32 heads_each) {
+    Turn<STAGES> turn;
+    load_tile<HEAD>(at.queries(0), q, tiles.head() * HEAD, tiles.row(), at.full_queries(0));
+    while (tiles.any()) {
+        const u32 blocks = seen(position, tiles.row(), tokens), kv_col = tiles.head() / heads_each * HEAD;
+#pragma unroll 1
+        for (u32 block = 0; block < blocks; block++, turn.next()) {
+            wait_barrier(at.empty_keys(turn.stage), turn.parity ^ 1);
+            load_tile<HEAD>(at.keys(turn.stage), keys, kv_col, block * KEYS, at.full_keys(turn.stage));
+            wait_barrier(at.empty_values(turn.stage), turn.parity ^ 1);
+            load_tile<HEAD>(at.values(turn.stage), values, kv_col, block * KEYS, at.full_values(turn.stage));
+        }
+        const u32 tile = ++tiles.round;
+        if (!tiles.any()) return;
+        wait_barrier(at.empty_queries(tile), tile / 2 % 2 ^ 1);
+        load_tile<HEAD>(at.queries(tile), q, tiles.head() * HEAD, tiles.row(), at.full_queries(tile));
+    }
+}
+
+template <class Kind, u32 HEAD>
+__device__ __forceinline__ void prefill(const TensorMap& q, const TensorMap& keys, const TensorMap& values, const TensorMap& out, const State* state,
                                         u32 tokens, u32 heads, u32 kv_heads, float scale) {
     extern __shared__ u8 dynamic[];
-    const Places<HEAD> at(shared_address(dynamic));
+    using At = Places<HEAD>;
+    const At at(shared_address(dynamic));
     if (threadIdx.x == 0) {
         prefetch_map(q);
         prefetch_map(keys);
         prefetch_map(values);
 #pragma unroll
-        for (u32 i = 0; i < 1 + 4 * STAGES; i++) init_barrier(at.barrier(i), i < 1 + 2 * STAGES ? 1 : CONSUMING_WARPS);
+        for (u32 i = 0; i < At::BARRIERS; i++) init_barrier(at.barrier(i), i < At::BARRIERS / 2 ? 1 : CONSUMING_WARPS);
         fence_init();
     }
     __syncthreads();
-    u32 row = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x, kv_col = head / (heads / kv_heads) * HEAD;
-    u32 position = state->position, rows = min(ROWS, tokens - row), blocks = ceil_div(position + row + rows, KEYS);
+    Tiles tiles(tokens, heads);
+    const u32 position = state->position;
     // The same for every lane, and told so to the compiler.
     const u32 own = __shfl_sync(ALL, warp_id(), 0);
     if (own < GROUP / WARP) {
         fewer_registers<40>();
-        if (threadIdx.x > 0) return;
-        load_tile<HEAD>(at.queries, q, head * HEAD, row, at.full_queries());
-#pragma unroll 1
-        for (u32 block = 0; block < blocks; block++) {
-            u32 stage = block % STAGES, parity = block / STAGES % 2 ^ 1;
-            wait_barrier(at.empty_keys(stage), parity);
-            load_tile<HEAD>(at.keys(stage), keys, kv_col, block * KEYS, at.full_keys(stage));
-            wait_barrier(at.empty_values(stage), parity);
-            load_tile<HEAD>(at.values(stage), values, kv_col, block * KEYS, at.full_values(stage));
-        }
+        if (threadIdx.x == 0) load<HEAD>(at, q, keys, values, tiles, position, tokens, heads / kv_heads);
     } else {
         more_registers<232>();
-        u32 group = own / 4 - 1;
-        Consumer<Kind, HEAD> consumer(at, group, scale * LOG2_E);
-        consumer.run(blocks, position + row + group * GROUP_ROWS);
-        consumer.store(out + (u64(row) * heads + head) * HEAD, rows, heads * HEAD);
+        const u32 group = own / 4 - 1;
+#pragma unroll 1
+        for (u32 before = 0; tiles.any(); tiles.round++) {
+            const u32 row = tiles.row(), blocks = seen(position, row, tokens);
+            Consumer<Kind, HEAD> consumer(at, group, scale * LOG2_E, tiles.round, before);
+            consumer.run(blocks, position + row + group * GROUP_ROWS);
+            consumer.store(out, row, tiles.head() * HEAD);
+            before += blocks;
+        }
+        if (lane_id() == 0) wait_boxes_read<0>();
     }
 }
 
 #define MAP const __grid_constant__ TensorMap
 #define PREFILL(T, KIND, HEAD)                                                                                        \
     extern "C" __global__ void __launch_bounds__(3 * GROUP, 1) attn_prefill_wgmma_##T##_h##HEAD(                      \
-        MAP q, MAP keys, MAP values, T* out, const State* state, u32 tokens, u32 heads, u32 kv_heads, float scale) {  \
-        prefill<KIND, T, HEAD>(q, keys, values, out, state, tokens, heads, kv_heads, scale);                          \
+        MAP q, MAP keys, MAP values, MAP out, const State* state, u32 tokens, u32 heads, u32 kv_heads, float scale) {  \
+        prefill<KIND, HEAD>(q, keys, values, out, state, tokens, heads, kv_heads, scale);                          \
     }
 
 PREFILL(f16, OfF16, 128)

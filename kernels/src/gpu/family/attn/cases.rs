@@ -5,7 +5,7 @@ use super::super::operand::{encode, noise, of_storage, rounding_limit, words};
 use super::attention::{Attention, Engine, HEAD};
 use super::decode::{Fresh, Scratch, arrival_bytes, part_bytes, takes_fresh};
 use super::prefill::prefill as launch_prefill;
-use super::tile::{id, variants};
+use super::tile::{Tile, id, variants};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Shape, Slot};
 
 /// Largest relative error of many queries, by what they are stored in.
@@ -259,6 +259,14 @@ const TILED: &[Problem] = &[
     problem([1, 1], 250, 6, 1.0),
 ];
 
+/// What blocks add that take several tiles in turn, with the multiprocessors to plan for: as many rounds as there are places for queries and one more,
+/// forward and backward; a last round that not all have a part in; a block that has everything, with keys before it.
+const IN_TURN: &[(Problem, u32)] = &[
+    (problem([2, 1], 0, 300, 1.0), 2),
+    (problem([3, 1], 0, 129, 2.0), 4),
+    (problem([1, 1], 130, 258, 1.0), 1),
+];
+
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.
 const DECODES: &[(Problem, u32)] = &[
     (problem([1, 1], 0, 1, 1.0), 1),
@@ -323,8 +331,20 @@ pub(super) fn prefill(facts: &DeviceFacts, element: Element) -> Vec<Case> {
         let forced = of(&facts.with_variant(id(element), name), Engine::Cores);
         let with_name = |case: Case| Case { name: format!("{name} {}", case.name), ..case };
         cases.extend(forced.into_iter().map(with_name));
+        if name == Tile::Hopper.variant(facts, element) {
+            cases.extend(in_turn(&facts.with_variant(id(element), name), element).map(with_name));
+        }
     }
     cases
+}
+
+/// Tiles that blocks take in turn.
+fn in_turn(facts: &DeviceFacts, element: Element) -> impl Iterator<Item = Case> {
+    IN_TURN.iter().map(move |(problem, sms)| {
+        let facts = DeviceFacts { sms: *sms, ..facts.clone() };
+        let case = problem.prefill(&facts, Engine::Cores, element);
+        Case { name: format!("{} by {sms}", case.name), ..case }
+    })
 }
 
 /// K31 of a format, and where one launch does it all, what it rotates and appends.

@@ -26,20 +26,20 @@ pub fn prefill(
     if tokens == 0 {
         return Err("no query attends".to_owned());
     }
-    let mut operands = [at.q, at.keys, at.values].map(Arg::Slot);
+    let mut operands = [at.q, at.keys, at.values, at.out].map(Arg::Slot);
     let mut launch = if engine == Engine::Plain {
         let entry = of_storage(element, PLAIN)?;
         launch("attn", entry, [tokens.div_ceil(PLAIN_ROWS), heads], THREADS)
     } else {
         let tile = Tile::of(facts, element, at.heads, shape)?;
-        let grid = [heads, tokens.div_ceil(tile.rows())];
+        let grid = tile.grid(facts, heads, tokens);
         let (shared_bytes, (family, threads)) = (tile.shared_bytes(), tile.family());
         let entry = tile.entry(element)?;
         operands = tile.operands(element, at, shape);
         Launch { shared_bytes, ..launch(family, entry, grid, threads) }
     };
     launch.args = operands.to_vec();
-    launch.args.extend([at.out, at.state.0].map(Arg::Slot));
+    launch.args.push(at.state.0.into());
     launch.args.extend([tokens, heads, at.heads.kv_heads].map(Arg::U32));
     launch.args.push(at.scale.into());
     Ok(launch)

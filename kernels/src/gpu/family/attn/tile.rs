@@ -132,28 +132,39 @@ impl Tile {
             Self::Narrow => (64 + 64) * row,
             Self::Wide => (64 + 64 + 128) * row,
             Self::Flat => (32 + 32 + 128) * row,
-            // Two stages of both, barriers, and up to 1023 bytes to begin at a multiple of 1024.
-            Self::Hopper => (2 * (128 + 128) + 128) * row + 128 + 1024,
+            // Queries of two tiles, two stages of the others, barriers, and up to 1023 bytes to begin at a multiple of 1024.
+            Self::Hopper => (2 * (128 + 128) + 2 * 128) * row + 128 + 1024,
         }
     }
 
-    /// Queries, keys and values: as matrices of which the copy engine takes boxes of 64 columns, and what lies behind the last key is zero, or as they lie.
-    pub(super) fn operands(self, element: Element, at: &Attention, shape: Shape) -> [Arg; 3] {
-        let slots = [at.q, at.keys, at.values];
+    /// Blocks for so many heads of so many tokens: one for each tile, or as many as there are multiprocessors, which take them in turn.
+    pub(super) fn grid(self, facts: &DeviceFacts, heads: u32, tokens: u32) -> [u32; 2] {
+        let down = tokens.div_ceil(self.rows());
+        match self {
+            Self::Hopper => [(heads * down).min(facts.sms), 1],
+            _ => [heads, down],
+        }
+    }
+
+    /// Queries, keys, values and results: as matrices of which the copy engine takes boxes of 64 columns, and what lies behind the last key is zero, or as
+    /// they lie. Results leave sixteen rows at a time, a warp's.
+    pub(super) fn operands(self, element: Element, at: &Attention, shape: Shape) -> [Arg; 4] {
+        let slots = [at.q, at.keys, at.values, at.out];
         if self != Self::Hopper {
             return slots.map(Arg::Slot);
         }
         let Heads { heads, kv_heads, head } = at.heads;
         let keys = shape.m + shape.context;
-        let sizes = [(heads, shape.m), (kv_heads, keys), (kv_heads, keys)];
+        let (of_queries, of_keys) = ((heads, shape.m), (kv_heads, keys));
+        let sizes = [(of_queries, 128), (of_keys, 128), (of_keys, 128), (of_queries, 16)];
         let mut sizes = sizes.into_iter();
         let element =
             if element == Element::Bf16 { TensorElement::Bf16 } else { TensorElement::F16 };
         slots.map(|slot| {
-            let (heads, rows) = sizes.next().unwrap_or((heads, shape.m));
+            let ((heads, rows), at_a_time) = sizes.next().unwrap_or((of_queries, 16));
             let width = u64::from(heads * head);
             let size = [width, rows.into()];
-            let (row_bytes, tile) = (2 * width, [64, 128]);
+            let (row_bytes, tile) = (2 * width, [64, at_a_time]);
             Arg::from(TensorMap { slot, element, size, row_bytes, tile, swizzled: true })
         })
     }

@@ -126,6 +126,9 @@ const EARLY_SUMS: Named = ("reading sums on their way", |line| {
 const OVERWRITTEN: Named = ("overwriting what a copy still reads", |line| {
     without(line, "cp.async.bulk.wait_group.read 1")
 });
+const NOT_LEFT: Named = ("taking back the place of results that have not left", |line| {
+    without(line, "cp.async.bulk.wait_group.read 0")
+});
 const UNSEEN_BARRIERS: Named = ("without showing its barriers to the copy engine", |line| {
     without(line, "fence.mbarrier_init")
 });
@@ -290,6 +293,8 @@ const MUTATIONS: &[Mutation] = &[
     of_warpgroups(&FOUR_BITS, NO_CLUSTER_WAIT),
     of_warpgroups(&FOUR_BITS, OF_ITSELF),
     of_warpgroups(&FOUR_BITS, SHIFTED_SUMS),
+    of_warpgroups(&QUERIES, NO_PROXY_FENCE),
+    of_warpgroups(&QUERIES, NOT_LEFT),
     of_warpgroups(&QUERIES, UNSEEN_BARRIERS),
     of_warpgroups(&QUERIES, UNAWAITED),
     of_warpgroups(&QUERIES, UNCOUNTED),
