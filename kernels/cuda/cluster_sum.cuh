@@ -58,7 +58,8 @@ __device__ __forceinline__ void sum_up(u32 sums, void* y, u32 m, u32 n, u32 wide
 #pragma unroll
         for (u32 block = 0; block < BLOCKS; block++) {
             float part[4];
-            load_in_cluster(part, in_block(at, block));
+            // A sum of a block's own is in its own memory, whatever else the cluster shares.
+            load_in_cluster(part, BLOCKS == 1 ? at : in_block(at, block));
 #pragma unroll
             for (u32 e = 0; e < 4; e++) all[e] += part[e];
         }

@@ -2,10 +2,14 @@
 //!
 //! Yᵀ = W·Xᵀ: weights are the left operand, made numbers in registers without ever passing shared memory; tokens the right one, moved by the
 //! copy engine. Nibbles become −8 … 7 exactly, and the sums of each group are multiplied by its scale in fp32, so that nothing is rounded but the
-//! result. Weights lie as the fragments of `m16n8k16`, which are wgmma's too; a first launch brings the activations into the same order.
+//! result. Weights lie as the fragments of `m16n8k16`, which are wgmma's too; a first launch brings the activations into the same order, and the product
+//! starts early: its barriers are there and its first weights on their way when the activations are. Weights in their natural order were rejected: they
+//! are read once and activations many times, and the same packed weights serve every other kernel.
 //!
-//! A block has 128 rows of W; two or four blocks of a cluster share the groups along k and add up their sums through each other's shared
-//! memory. Rejected: rounding weights to 16 bits after scaling, as Marlin does (an error as large as that of the result); partial sums in
+//! A block has 128 rows of W. Where there are few, two or four blocks of a cluster share the groups along k and add up their sums through each other's
+//! shared memory. Where there are enough to fill the device, they have rows of their own and load the tokens together, each a part of them to all: 128
+//! tokens of a group are 32 KiB beside 8 KiB of weights, 40 bytes a clock of the 1024 that the products take, and 24 where two blocks share them; the
+//! second-level cache gives a multiprocessor 24 to 31 (an estimate). Rejected: rounding weights to 16 bits after scaling, as Marlin does (an error as large as that of the result); partial sums in
 //! device memory, which need a third launch; reordering activations on their way into shared memory, which takes longer than the products.
 
 use super::{GROUP, Weights};
@@ -32,11 +36,14 @@ const AROUND: u32 = 1024 + 128;
 /// Time of a block beside its groups, in groups: filling its stages and adding up.
 const BESIDE: u32 = 4;
 
-/// One way: tokens of a block and blocks of a cluster.
+/// One way: tokens of a block, and what the blocks of a cluster share.
 struct Block {
     variant: Variant,
     tokens: u32,
-    blocks: u32,
+    /// Blocks of a cluster that share k.
+    parts: u32,
+    /// Blocks of a cluster that share the tokens.
+    shared: u32,
     stages: u32,
     /// Entries for fp16 and bf16.
     entries: [&'static str; 2],
@@ -45,38 +52,67 @@ struct Block {
 /// Of equal promises the first counts: more tokens a block read the weights less often.
 const BLOCKS: &[Block] = &[
     Block {
+        variant: Variant { name: "wgmma128r2", what: "wgmma, 128 tokens, which two blocks load" },
+        tokens: 128,
+        parts: 1,
+        shared: 2,
+        stages: 5,
+        entries: ["w4_hopper_f16_m128r2", "w4_hopper_bf16_m128r2"],
+    },
+    Block {
+        variant: Variant { name: "wgmma64r4", what: "wgmma, 64 tokens, which four blocks load" },
+        tokens: 64,
+        parts: 1,
+        shared: 4,
+        stages: 8,
+        entries: ["w4_hopper_f16_m64r4", "w4_hopper_bf16_m64r4"],
+    },
+    Block {
         variant: Variant { name: "wgmma128c2", what: "wgmma, 128 tokens a block, two share k" },
         tokens: 128,
-        blocks: 2,
+        parts: 2,
+        shared: 1,
         stages: 5,
         entries: ["w4_hopper_f16_m128c2", "w4_hopper_bf16_m128c2"],
     },
     Block {
         variant: Variant { name: "wgmma64c2", what: "wgmma, 64 tokens a block, two share k" },
         tokens: 64,
-        blocks: 2,
+        parts: 2,
+        shared: 1,
         stages: 8,
         entries: ["w4_hopper_f16_m64c2", "w4_hopper_bf16_m64c2"],
     },
     Block {
         variant: Variant { name: "wgmma64c4", what: "wgmma, 64 tokens a block, four share k" },
         tokens: 64,
-        blocks: 4,
+        parts: 4,
+        shared: 1,
         stages: 8,
         entries: ["w4_hopper_f16_m64c4", "w4_hopper_bf16_m64c4"],
     },
 ];
+
+/// Bytes that a multiprocessor gets of the second-level cache in a clock while all of them read: 5.5 to 7 TB/s over 132 of them, an estimate.
+const CACHE: u32 = 28;
 
 impl Block {
     fn shared_bytes(&self) -> u32 {
         self.stages * self.tokens * GROUP as u32 * 2 + AROUND
     }
 
-    /// Time in products of 64 rows, 64 tokens and a group: the busiest multiprocessor has so many blocks.
+    /// Blocks along the rows of W: whole clusters.
+    fn across(&self, n: u32) -> u32 {
+        n.div_ceil(ROWS).next_multiple_of(self.shared) * self.parts
+    }
+
+    /// Clocks: the busiest multiprocessor has so many blocks, and a group takes its products, or what comes of the second-level cache.
     fn promise(&self, facts: &DeviceFacts, Shape { m, n, k, .. }: Shape) -> u64 {
-        let groups = (k / GROUP as u32).div_ceil(self.blocks) + BESIDE;
-        let all = u64::from(n.div_ceil(ROWS) * self.blocks) * u64::from(m.div_ceil(self.tokens));
-        all.div_ceil(facts.sms.max(1).into()) * u64::from(groups * self.tokens / 64)
+        let groups = (k / GROUP as u32).div_ceil(self.parts) + BESIDE;
+        let bytes = self.tokens * GROUP as u32 * 2 / self.shared + ROWS * GROUP as u32 / 2;
+        let clocks = (8 * self.tokens).max(bytes / CACHE);
+        let all = u64::from(self.across(n)) * u64::from(m.div_ceil(self.tokens));
+        all.div_ceil(facts.sms.max(1).into()) * u64::from(groups) * u64::from(clocks)
     }
 }
 
@@ -138,13 +174,13 @@ pub(super) fn launch(
         element,
         size: [k.into(), m.into()],
         row_bytes: 2 * u64::from(k),
-        tile: [SLAB, block.tokens],
+        tile: [SLAB, block.tokens / block.shared],
         swizzled: true,
     };
     let product = Launch {
         family: FAMILY,
         entry,
-        grid: [n.div_ceil(ROWS) * block.blocks, m.div_ceil(block.tokens), 1],
+        grid: [block.across(n), m.div_ceil(block.tokens), 1],
         block: [THREADS, 1, 1],
         shared_bytes: block.shared_bytes(),
         args: vec![
@@ -157,7 +193,8 @@ pub(super) fn launch(
             k.into(),
             wide(formats)?.into(),
         ],
-        early: false,
+        // The one thread that reads activations waits for them.
+        early: true,
     };
     Ok(Some(vec![order(x, ordered, shape), product]))
 }
@@ -193,11 +230,32 @@ mod tests {
             (64, 8192, 8192, Some("wgmma64c2")),
             (33, 4096, 4096, Some("wgmma64c4")),
             (128, 4096, 4096, Some("wgmma64c2")),
-            (128, 8192, 8192, Some("wgmma128c2")),
-            (256, 28_672, 8192, Some("wgmma128c2")),
+            (128, 8192, 8192, Some("wgmma64r4")),
+            (128, 28_672, 8192, Some("wgmma128r2")),
+            (256, 28_672, 8192, Some("wgmma64r4")),
         ] {
             let shape = Shape { m, n, k, ..Shape::default() };
             assert_eq!(chosen("w4.gemm.f16", &hopper(132), shape), name, "{m}×{n}×{k}");
+        }
+    }
+
+    /// 130 rows of W are two blocks, and four where four load tokens together.
+    #[test]
+    fn clusters_are_whole() {
+        for (name, across, rows_of_x) in
+            [("wgmma128r2", 2, 64), ("wgmma64r4", 4, 16), ("wgmma64c2", 4, 64)]
+        {
+            let facts = hopper(132).with_variant("w4.gemm.f16", name);
+            let slot = |buffer| Slot { buffer: crate::gpu::BufferId(buffer), offset: 0 };
+            let weights = Weights { words: slot(1), scales: slot(2) };
+            let operands = Operands { x: slot(0), weights, y: slot(3) };
+            let shape = Shape { m: 200, n: 130, k: 256, ..Shape::default() };
+            let formats = Formats::same(Element::F16);
+            let launched = launch("w4.gemm.f16", &facts, (operands, slot(4)), formats, shape);
+            let [order, product] = &launched.unwrap().unwrap()[..] else { panic!("two launches") };
+            assert_eq!((product.grid[0], order.early, product.early), (across, false, true));
+            let crate::gpu::Arg::TensorMap(map) = product.args[2] else { panic!("a map") };
+            assert_eq!(map.tile, [64, rows_of_x], "{name}");
         }
     }
 

@@ -129,6 +129,8 @@ const OVERWRITTEN: Named = ("overwriting what a copy still reads", |line| {
 const NOT_LEFT: Named = ("taking back the place of results that have not left", |line| {
     without(line, "cp.async.bulk.wait_group.read 0")
 });
+const TOO_EARLY: Named =
+    ("without waiting for the launch in front", |line| without(line, "griddepcontrol.wait"));
 const UNSEEN_BARRIERS: Named = ("without showing its barriers to the copy engine", |line| {
     without(line, "fence.mbarrier_init")
 });
@@ -200,6 +202,8 @@ const FOUR_BITS: Together = Together {
     entry: "w4_hopper_f16_m64c2",
     variant: "wgmma64c2",
 };
+const TOKENS: Together =
+    Together { entry: "w4_hopper_f16_m128r2", variant: "wgmma128r2", ..FOUR_BITS };
 const QUERIES: Together = Together {
     kernel: "attn.prefill.f16",
     family: "attn_hopper",
@@ -293,6 +297,13 @@ const MUTATIONS: &[Mutation] = &[
     of_warpgroups(&FOUR_BITS, NO_CLUSTER_WAIT),
     of_warpgroups(&FOUR_BITS, OF_ITSELF),
     of_warpgroups(&FOUR_BITS, SHIFTED_SUMS),
+    of_warpgroups(&TOKENS, TOO_EARLY),
+    of_warpgroups(&TOKENS, UNSEEN_BARRIERS),
+    of_warpgroups(&TOKENS, UNAWAITED),
+    of_warpgroups(&TOKENS, UNCOUNTED),
+    but(of_warpgroups(&TOKENS, NO_CLUSTER_WAIT), &[1],
+        "no block of a case is so far behind the other that it would still use its memory"),
+    of_warpgroups(&TOKENS, OF_ITSELF),
     of_warpgroups(&QUERIES, NO_PROXY_FENCE),
     of_warpgroups(&QUERIES, NOT_LEFT),
     of_warpgroups(&QUERIES, UNSEEN_BARRIERS),
