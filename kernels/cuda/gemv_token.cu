@@ -88,7 +88,7 @@ __device__ __forceinline__ void product(const T* w, const Row<T>& row, void* y, 
 }
 
 #define GEMV_TOKEN(name, T)                                                                                           \
-    extern "C" __global__ void __launch_bounds__(THREADS, 3) name(const T* w, ROW(T), u32 split) {                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, 3) name(const T* w, ROW(T), u32 split, LATER) {                   \
         product<T>(w, MADE(T), y, n, split, kept);                                                                    \
     }
 GEMV_TOKEN(gemv_token_f16, f16)

@@ -32,6 +32,9 @@ template <typename T> struct Row {
     const u32* token;
     u32 vocab, width, made;
     float epsilon;
+    // Weights of the product behind this one, and how many bytes of them each block asks for.
+    const u8* later;
+    u32 each;
 };
 
 // Of a row, what a thread has in registers: E eights.
@@ -39,6 +42,13 @@ template <u32 E> using Eights = float[E][8];
 
 // Asks for what will be read soon, and keeps it out of registers until then.
 __device__ __forceinline__ void fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
+
+// The same of many bytes, by one thread.
+__device__ __forceinline__ void fetch_bulk(const u8* at, u32 bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(__cvta_generic_to_global(at)), "r"(bytes));
+#endif
+}
 
 template <u32 E, typename Work> __device__ __forceinline__ void each_eight(u32 width, Work&& work) {
 #pragma unroll
@@ -99,6 +109,8 @@ template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>&
             fetch(row.next + at);
         });
     }
+    // Nobody writes weights. Behind the block's own, so that memory is not idle while the next launch waits for results and makes its row.
+    if (threadIdx.x == 0 && row.each > 0) fetch_bulk(row.later + u64(blockIdx.x) * row.each, row.each);
     take_turn();
     if (row.made == AS_IS) {
         const uint4* from = static_cast<const uint4*>(row.x);
@@ -132,4 +144,6 @@ template <typename T> __device__ __forceinline__ void keep(void* y, u32 at, floa
 #define ROW(T)                                                                                                        \
     const void *x, const float *gains, const T *stream, T *sum, const float *next, const u32 *token, void *y, u32 n,  \
         u32 k, u32 vocab, u32 made, u32 kept, float epsilon
-#define MADE(T) Row<T>{x, gains, stream, sum, next, token, vocab, k, made, epsilon}
+// And at the end.
+#define LATER const u8 *later, u32 each
+#define MADE(T) Row<T>{x, gains, stream, sum, next, token, vocab, k, made, epsilon, later, each}

@@ -9,9 +9,17 @@
 //! such kernel waits before it lets the next one start, so at most two are in the air, and what the one before the predecessor wrote is there without
 //! waiting. The first launch of a token is never early: all tokens before it have ended.
 //!
-//! Its weights are on their way only where a multiprocessor has registers left for its blocks. Of 65 536, 16-bit products take two blocks of 20 000 and
-//! leave a third; two tiles of 4-bit weights take 49 000 to 65 000, two blocks of NF4 63 000: behind or in front of these a launch begins when blocks
-//! end, and what starting early saves is the launch. Fewer warps for those would leave half as many weights in flight.
+//! Its weights are on their way into registers only where a multiprocessor has some left for its blocks. Of 65 536, 16-bit products take two blocks of
+//! 20 000 and leave a third; two tiles of 4-bit weights take 49 000 to 65 000, two blocks of NF4 63 000: behind or in front of these a launch begins when
+//! blocks end. Fewer warps for those would leave half as many weights in flight. So each product, behind its own loads, has the copy engine bring the first
+//! weights of the next one into the second-level cache, one instruction a block: of an int4 layer of the large model (2 to 12 MB a product) an eighth of 50
+//! MB is most. Memory is then busy while a launch waits for results and makes its row.
+//!
+//! The factor of the second norm behind the products, which would take one of two block-wide sums off that path, was rejected. Until then the row would be
+//! stream · gain: in fp16 that overflows where the stream and the normed row do not, as with a stream of 2^10 and gains of 2^6, so that models that run
+//! today would end in NaN; fp32 in its place would double what each weight reads of shared memory. And the row would be rounded elsewhere than by launches
+//! of their own, which is what a chain is held against. What it would save, ten shuffles, two barriers and a root, some 400 clocks for each of two launches
+//! a layer, is 5 µs of a token of the large model (an estimate), where weights are on their way meanwhile.
 //!
 //! A persistent kernel for the whole token was rejected. What it saves is the dependency of a launch, about 1.2 µs each (an estimate), 62 · 1.2 = 74 µs a
 //! token, against 260 µs (bf16) or 73 µs (4 bits) of streaming on an H200. But each of those dependencies becomes a barrier over the device: an
@@ -49,13 +57,15 @@ struct Chain<'a> {
     step: Step<'a>,
     /// Where the residual stream is, and its other place.
     stream: [Slot; 2],
+    /// Launches that are products, and where the weights of each lie.
+    products: Vec<(usize, (Slot, u64))>,
 }
 
 impl Step<'_> {
     /// The launches of one token, none of which is looked at.
     pub(super) fn chained(self, token: Slot) -> Result<Vec<Launch>, String> {
         let at = &self.layout.activations;
-        let mut chain = Chain { stream: [at.x, at.spare], step: self };
+        let mut chain = Chain { stream: [at.x, at.spare], products: Vec::new(), step: self };
         chain.write(token)?;
         Ok(chain.hastened())
     }
@@ -95,6 +105,9 @@ impl Chain<'_> {
     ) -> Written {
         match self.fused(matrix, sums, before, to)? {
             Some(launch) => {
+                let (element, Matrix { n, k, .. }) = (self.step.path.activations, *matrix);
+                let extent = matrix.of_token().map(|weights| weights.extent(element, n, k));
+                self.products.extend(extent.map(|extent| (self.step.launches.len(), extent)));
                 self.step.launches.push(launch);
                 if let Before::Norms(_) = before {
                     self.stream.reverse();
@@ -193,10 +206,13 @@ impl Chain<'_> {
         Ok(())
     }
 
-    /// Lets what waits by itself start early.
+    /// Lets what waits by itself start early, and products ask for weights of the next.
     fn hastened(self) -> Vec<Launch> {
         let can = self.step.facts.sm.major >= 9;
-        let mut launches = self.step.launches;
+        let (facts, mut launches) = (self.step.facts, self.step.launches);
+        for (this, next) in self.products.iter().zip(self.products.iter().skip(1)) {
+            token::fetch_later(facts, &mut launches[this.0], next.1);
+        }
         for launch in launches.iter_mut().skip(1) {
             launch.early = can && WAITING.contains(&launch.family);
         }

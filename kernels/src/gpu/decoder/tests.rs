@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::throughput::throughput_of;
 use super::*;
 use crate::Sm;
-use crate::gpu::{BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Slot};
+use crate::gpu::{Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Slot};
 use crate::image;
 use crate::model::{M0, M1, Profile, Shape};
 
@@ -252,6 +252,23 @@ fn all_launches_of_a_token_but_the_first_start_early() {
             let late = token(sm, id).iter().filter(|launch| !launch.early).count();
             assert_eq!(late, 1, "{id} on {sm:?}");
         }
+    }
+}
+
+/// So that memory is not idle while a launch waits for the one in front of it.
+#[test]
+fn a_product_asks_for_the_first_weights_of_the_next() {
+    for id in ["f16", "w4", "nf4"] {
+        let launches = token((9, 0), id);
+        let is_product = |launch: &&Launch| launch.family.ends_with("_token");
+        let products: Vec<&Launch> = launches.iter().filter(is_product).collect();
+        for two in products.windows(2) {
+            let [.., later, Arg::U32(each)] = &two[0].args[..] else { panic!("{:?}", two[0]) };
+            assert_eq!(*later, two[1].args[0], "{id}");
+            assert!(*each > 0 && each.is_multiple_of(128), "{id}: {each}");
+        }
+        let last = products.last().and_then(|launch| launch.args.last());
+        assert_eq!(last, Some(&Arg::U32(0)), "{id}: nothing is behind the head");
     }
 }
 

@@ -449,6 +449,8 @@ pub(crate) enum Op {
     /// Makes `mbarrier`s known to it and to the cluster.
     FenceBarriers,
     BulkCopy(Box<BulkCopy>),
+    /// `cp.async.bulk.prefetch.L2`
+    BulkPrefetch(Box<BulkPart>),
     BulkCommit,
     /// Waits until at most so many groups are on their way.
     BulkWait(u32),

@@ -244,6 +244,32 @@ fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     })
 }
 
+impl Weights {
+    /// Where they begin, and how many bytes a matrix of so many rows and columns has.
+    pub fn extent(self, element: Element, rows: u32, k: u32) -> (Slot, u64) {
+        let numbers = u64::from(rows) * u64::from(k);
+        match self {
+            Self::Dense(place) => (place, numbers * element.bytes() as u64),
+            Self::Int4(weights) => (weights.words, numbers / 2),
+            Self::Nf4(weights) => (weights.codes, numbers / 2),
+        }
+    }
+}
+
+/// Bytes that a bulk fetch counts in.
+const LINE: u64 = 128;
+
+/// Has a product ask for the first of the weights of a later one, each block for its part: as much as an eighth of the second-level cache, so that what
+/// it streams itself does not drive them out.
+pub fn fetch_later(facts: &DeviceFacts, launch: &mut Launch, (place, bytes): (Slot, u64)) {
+    let blocks = u64::from(launch.grid[0]).max(1);
+    let each = bytes.min(facts.l2_bytes / 8) / blocks / LINE * LINE;
+    let Ok(each) = u32::try_from(each) else { return };
+    let without = launch.args.len() - 2;
+    launch.args.truncate(without);
+    launch.args.extend([Arg::from(place), Arg::from(each)]);
+}
+
 impl Product {
     fn is_normed(&self) -> bool {
         !matches!(self.made, Made::AsIs(_))
@@ -281,6 +307,8 @@ impl Product {
         let ([x, gains, stream, sum, next, token], vocab, made) = self.row();
         check_aligned(&parts)?;
         check_aligned(&[x, gains, stream, sum, next, self.y])?;
+        // Of no later product anything is asked for.
+        let later = [parts[0].into(), Arg::U32(0)];
         let places = parts.into_iter().chain([x, gains, stream, sum, next, token, self.y]);
         let (n, kept) = match self.kept {
             Kept::Same => (self.rows, 0),
@@ -289,6 +317,7 @@ impl Product {
         };
         let sizes = [n, self.k, vocab, made, kept].map(Arg::U32).into_iter();
         let rest = [Arg::F32(EPSILON as f32)].into_iter().chain(dispatch.split.map(Arg::U32));
+        let rest = rest.chain(later);
         Ok(Launch {
             family: dispatch.family,
             entry: dispatch.entry,
@@ -304,6 +333,31 @@ impl Product {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand: an eighth of 50 MiB over 200 blocks are 32 768 bytes each; 2 MiB over 64 are 32 768, all of it.
+    #[test]
+    fn a_part_of_the_cache_is_asked_for_and_no_more_than_there_is() {
+        let facts = DeviceFacts {
+            l2_bytes: 50 << 20,
+            ..crate::gpu::family::gemm::tests::device((9, 0), 132)
+        };
+        let place = Slot { buffer: crate::gpu::BufferId(7), offset: 256 };
+        for (blocks, bytes, each) in [(200, 1 << 30, 32_768), (64, 2 << 20, 32_768), (264, 999, 0)]
+        {
+            let mut launch = Launch {
+                family: "gemv_token",
+                entry: "gemv_token_f16",
+                grid: [blocks, 1, 1],
+                block: [THREADS, 1, 1],
+                shared_bytes: 0,
+                args: vec![Arg::U32(5), place.into(), Arg::U32(0)],
+                early: false,
+            };
+            fetch_later(&facts, &mut launch, (place, bytes));
+            assert_eq!(launch.args, [Arg::U32(5), place.into(), Arg::U32(each)]);
+            assert!(u64::from(blocks * each) <= bytes);
+        }
+    }
 
     /// Of an H200 with two blocks on each of 132 multiprocessors.
     #[test]

@@ -177,8 +177,7 @@ impl<'a> Decoder<'a> {
     /// `cp.async.bulk…`, `async` and `bulk` taken.
     pub(super) fn bulk(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.take("prefetch") {
-            self.emit(Op::Nothing);
-            return Ok(());
+            return self.bulk_prefetch(line);
         }
         match line.modifiers.take_any(&["commit_group", "wait_group"]) {
             Some("commit_group") => {
@@ -215,6 +214,19 @@ impl<'a> Decoder<'a> {
         };
         self.finish(line)?;
         self.emit(Op::BulkCopy(Box::new(copy)));
+        Ok(())
+    }
+
+    /// `cp.async.bulk.prefetch.L2.global [at], bytes`
+    fn bulk_prefetch(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
+        let known = line.modifiers.take("L2") && line.modifiers.take("global");
+        let [at, bytes] = line.operands else { return Err(self.unknown(line)) };
+        if !known {
+            return Err(self.unknown(line));
+        }
+        self.finish(line)?;
+        let part = self.bytes(at, bytes)?;
+        self.emit(Op::BulkPrefetch(Box::new(part)));
         Ok(())
     }
 

@@ -67,6 +67,7 @@ impl Warp<'_> {
             Op::FenceProxy => self.fence_proxy(active, hands),
             Op::FenceBarriers => self.fence_barriers(active, hands),
             Op::BulkCopy(copy) => self.bulk_copy(copy, active, inst.line, hands)?,
+            Op::BulkPrefetch(part) => self.bulk_prefetch(part, active, hands)?,
             Op::BulkCommit => self.bulk_commit(active),
             Op::BulkWait(groups) => self.bulk_wait(*groups, active, hands)?,
             Op::MapAddress { d, a, rank, generic } => {

@@ -59,6 +59,19 @@ impl Warp<'_> {
         Ok(())
     }
 
+    /// Nothing moves, but what is asked for must be there.
+    pub(super) fn bulk_prefetch(&self, part: &BulkPart, active: u32, hands: &Hands<'_>) -> Done {
+        for lane in lanes_of(active) {
+            for Piece { address, range } in self.plan(part, lane, hands)?.pieces {
+                let (memory, size) = (&*hands.memory, range.len());
+                if memory.bytes(address, size).is_none() {
+                    return Err(stray(memory, address, size, lane, "fetches"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn plan(&self, part: &BulkPart, lane: usize, hands: &Hands<'_>) -> Done<Plan> {
         match part {
             BulkPart::Bytes(address, bytes) => {
