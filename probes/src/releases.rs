@@ -69,19 +69,15 @@ impl Span {
     }
 }
 
-/// The tables.
-struct Tables {
-    tags: Vec<[String; 3]>,
-    installs: Vec<[String; 2]>,
-    pins: Vec<Span>,
-    wheels: Vec<Span>,
-}
-
-static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
-    tags: rows(packed!("tags")).filter_map(|row| row.try_into().ok()).collect(),
-    installs: rows(packed!("installs")).filter_map(|row| row.try_into().ok()).collect(),
-    pins: rows(packed!("pins")).filter_map(span).collect(),
-    wheels: rows(packed!("wheels")).filter_map(span).filter(|one| one.row[0] == LINUX).collect(),
+/// The tables, each read when it is needed: most answers need the releases only.
+static TAGS: LazyLock<Vec<[String; 3]>> =
+    LazyLock::new(|| rows(packed!("tags")).filter_map(|row| row.try_into().ok()).collect());
+static INSTALLS: LazyLock<Vec<[String; 2]>> =
+    LazyLock::new(|| rows(packed!("installs")).filter_map(|row| row.try_into().ok()).collect());
+static PINS: LazyLock<Vec<Span>> =
+    LazyLock::new(|| rows(packed!("pins")).filter_map(span).collect());
+static WHEELS: LazyLock<Vec<Span>> = LazyLock::new(|| {
+    rows(packed!("wheels")).filter_map(span).filter(|one| one.row[0] == LINUX).collect()
 });
 
 /// The day the newest of the wheels were read.
@@ -126,7 +122,7 @@ pub fn pins(framework: &str, version: &str) -> Vec<Pin> {
     let Ok(version) = version.parse::<Version>() else { return Vec::new() };
     let newest = newest(framework);
     let known = newest.is_none_or(|newest| is(version.compare(&newest), Ordering::is_le));
-    let of = TABLES.pins.iter().filter(|one| known && one.name == framework);
+    let of = PINS.iter().filter(|one| known && one.name == framework);
     let pin = |one: &Span| match one.row.as_slice() {
         [_, package, value, source] => {
             Some(Pin { package: package.clone(), value: value.clone(), source: source.clone() })
@@ -140,7 +136,7 @@ pub fn pins(framework: &str, version: &str) -> Vec<Pin> {
 fn tags(framework: &str) -> impl Iterator<Item = (&'static str, Version)> {
     let of = move |row: &&'static [String; 3]| row[0] == framework;
     let dated = |row: &'static [String; 3]| Some((row[1].as_str(), row[2].parse().ok()?));
-    TABLES.tags.iter().filter(of).filter_map(dated)
+    TAGS.iter().filter(of).filter_map(dated)
 }
 
 fn newest(framework: &str) -> Option<Version> {
@@ -162,7 +158,7 @@ pub fn exists(package: &str, version: &str) -> Option<bool> {
         one.parse::<Version>().is_ok_and(|one| is(one.compare(&wanted), Ordering::is_eq))
     };
     let name = normalized(package);
-    let installs = TABLES.installs.iter().find(|row| row[0] == name);
+    let installs = INSTALLS.iter().find(|row| row[0] == name);
     let installs = installs.map(|row| row[1].split(' ').any(same));
     let mut tags = tags(&name).map(|(version, _)| version).peekable();
     let tagged = tags.peek().is_some().then(|| tags.any(same));
@@ -176,7 +172,7 @@ pub fn exists(package: &str, version: &str) -> Option<bool> {
 /// that were differ.
 pub fn wheel(package: &str, version: &str) -> Option<Vec<Library>> {
     let (name, version) = (normalized(package), version.parse::<Version>().ok()?);
-    let of = || TABLES.wheels.iter().filter(|one| one.name == name);
+    let of = || WHEELS.iter().filter(|one| one.name == name);
     let changes = || of().flat_map(|one| [Some(&one.first), one.last.as_ref()]).flatten();
     let at = |wanted: fn(Ordering) -> bool| {
         changes().filter(|one| is(one.compare(&version), wanted)).collect::<Vec<_>>().into_iter()
