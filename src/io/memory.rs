@@ -26,6 +26,11 @@ pub(crate) struct Startup {
 }
 
 impl Startup {
+    /// Whether a round is done.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.rounds > 0
+    }
+
     /// Notes that one more round is done.
     pub(crate) fn passed(&mut self) {
         /// Values that are read once come in the first round, those that take turns in the next ten.

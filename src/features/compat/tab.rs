@@ -12,7 +12,9 @@ impl Feature for Compat {
     }
 
     fn frame(&mut self, shared: &Shared, before: &Frame) -> Vec<Effect> {
-        if self.verdicts.all_rows().is_empty() {
+        if shared.awaits_rules {
+            // The first values are not kept waiting: with the rules come all GPUs in view.
+        } else if self.verdicts.all_rows().is_empty() {
             self.gpus_changed(shared);
         } else if self.verdicts.has_model() || !is_alike(before, &shared.frame) {
             self.verdicts.renew(&shared.frame);

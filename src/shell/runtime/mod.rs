@@ -89,7 +89,6 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     // Signals first: from here on none of them ends the program with the terminal in its hands.
     let io = IoThread::start(post.clone())?;
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
-    read_facts(launch.reads_rules.then(|| post.clone()))?;
     let frames = post.clone();
     let fleets = post.clone();
     let control = launch.source.start_with_fleet(
@@ -109,6 +108,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         prober: Prober::default(),
         recording: None,
         kept: launch.kept,
+        unread: Some(Unread { rules: launch.reads_rules }),
         brief: false,
         post,
         last_frame: Instant::now(),
@@ -118,7 +118,12 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     owner.run(&mut screen, &mail)
 }
 
-/// Reads architectures while the driver starts, so that the first frame does not wait for them, and the rules for whoever wants them.
+/// What is read once values are on the screen, so that nothing takes the processors from whoever asks for those.
+struct Unread {
+    /// Whether rules are read too, not only architectures.
+    rules: bool,
+}
+
 fn read_facts(rules_to: Option<MailboxSender>) -> io::Result<()> {
     let read = move || {
         Catalogue::load();
@@ -140,6 +145,8 @@ struct Owner {
     prober: Prober,
     recording: Option<Recording>,
     kept: Kept,
+    /// What waits for the first frame.
+    unread: Option<Unread>,
     /// Whether a summary is all that was asked for.
     brief: bool,
     post: MailboxSender,
@@ -153,6 +160,9 @@ impl Owner {
         self.fit(screen)?;
         loop {
             self.draw(screen)?;
+            if self.startup.has_passed() {
+                self.read_on()?;
+            }
             match mail.wait(self.patience()) {
                 Some(event) => self.take(screen, mail, event)?,
                 None => self.overdue(screen)?,
@@ -163,6 +173,14 @@ impl Owner {
             if let Some(ended) = self.ended {
                 return Ok(ended);
             }
+        }
+    }
+
+    /// Has everything read that waited for the first frame.
+    fn read_on(&mut self) -> io::Result<()> {
+        match self.unread.take() {
+            Some(unread) => read_facts(unread.rules.then(|| self.post.clone())),
+            None => Ok(()),
         }
     }
 
@@ -206,7 +224,7 @@ impl Owner {
         self.last_frame = Instant::now();
         match self.control.overdue() {
             Some(frame) => self.frame(screen, Box::new(frame)),
-            None => Ok(()),
+            None => self.read_on(),
         }
     }
 

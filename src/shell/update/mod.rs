@@ -49,13 +49,14 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Suspend => vec![Effect::Suspend],
         Msg::Answer(text) => vec![Effect::Say(text)],
         Msg::Bench(msg) => app.tabs.bench.update(msg),
-        Msg::Compat(msg) => {
-            if let compat::Msg::Rules(rules) = &msg {
-                app.shared.awaits_rules = false;
-                app.tabs.fleet.set_rules(Arc::clone(rules));
-            }
-            app.tabs.compat.update(msg)
+        Msg::Compat(compat::Msg::Rules(rules)) => {
+            app.shared.awaits_rules = false;
+            app.tabs.fleet.set_rules(Arc::clone(&rules));
+            let effects = app.tabs.compat.update(compat::Msg::Rules(rules));
+            app.tabs.compat.gpus_changed(&app.shared);
+            effects
         }
+        Msg::Compat(msg) => app.tabs.compat.update(msg),
         Msg::Fleet(msg) => app.tabs.fleet.update(msg),
         Msg::History(msg) => app.tabs.history.update(msg),
         Msg::Position(position) => {
