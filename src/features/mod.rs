@@ -22,6 +22,6 @@ pub use effect::{Effect, say};
 pub use input::{Cursor, Input};
 pub use keys::{Action, Chord, Key, KeySpec};
 pub use msg::{Cmd, Msg, Recorded};
-pub use popup::{Flow, PopupEvent, Press, Scroll};
+pub use popup::{Flow, PopupEvent, Press, Scroll, SearchPage};
 pub use shared::{CpuDecode, Settings, Shared};
 pub use tab::Feature;

@@ -1,6 +1,7 @@
 //! What most popups do with keys, the wheel and what was drawn of them.
 
 use super::effect::Effect;
+use super::input::Input;
 use super::keys::{Action, Chord};
 use super::msg::Cmd;
 
@@ -29,6 +30,16 @@ pub enum PopupEvent {
     /// It is closed from outside.
     Close,
 }
+
+/// A key of a popup, as it is typed, and what it does there in a word or two.
+pub type PopupHint = (&'static str, &'static str);
+
+/// What every popup has.
+pub const CLOSE_HINTS: &[PopupHint] = &[("esc", "close")];
+
+/// Keys of a page that can be searched.
+pub const SEARCH_HINTS: &[PopupHint] =
+    &[("/", "search"), ("pgup", "back"), ("pgdn", "more"), ("esc", "close")];
 
 /// Whether a popup stays after an event, and what is to be done.
 #[derive(Debug)]
@@ -106,5 +117,45 @@ impl Scroll {
             self.by(step);
         }
         Flow::Stay(effect.into_iter().collect())
+    }
+}
+
+/// A page of text of which only lines with the words typed are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchPage {
+    /// First line in view.
+    pub scroll: Scroll,
+    /// Lines shown: those with these words.
+    pub filter: Input,
+    /// Whether the filter is being typed.
+    pub typing: bool,
+}
+
+impl SearchPage {
+    /// What an event changes: `/` types a filter, the rest moves the page.
+    pub fn on(&mut self, event: PopupEvent) -> Flow {
+        let PopupEvent::Key(press) = event else { return self.scroll.on(event) };
+        match (self.typing, press.chord.typed(), press.action) {
+            (_, _, Some(Action::Quit)) if press.chord.typed().is_none() => return Flow::quit(),
+            (true, Some(character), _) => self.filter.push(character),
+            (true, None, Some(Action::Open | Action::Up | Action::Down)) => self.typing = false,
+            (true, None, _) if press.chord.is_backspace() => self.filter.erase(),
+            (false, Some('/'), _) => self.typing = true,
+            (_, _, Some(Action::Close)) if self.typing || !self.filter.text.is_empty() => {
+                (self.typing, self.filter) = (false, Input::default());
+            }
+            _ => return self.scroll.on(event),
+        }
+        self.scroll = Scroll::default();
+        Flow::stay()
+    }
+
+    /// What is searched, to be put behind a title.
+    pub fn search(&self, cursor: &str) -> String {
+        match (self.typing, self.filter.text.as_str()) {
+            (false, "") => String::new(),
+            (true, text) => format!("  /{text}{cursor}"),
+            (false, text) => format!("  /{text}"),
+        }
     }
 }

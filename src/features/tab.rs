@@ -4,7 +4,7 @@ use warpscope_probes::Frame;
 
 use super::effect::Effect;
 use super::input::Input;
-use super::popup::PopupEvent;
+use super::popup::{CLOSE_HINTS, PopupEvent, PopupHint};
 use super::shared::Shared;
 use crate::widgets::{Hit, Shown, Surface};
 
@@ -86,6 +86,11 @@ pub trait Feature {
     /// Whether a popup lies over the tab.
     fn has_popup(&self) -> bool {
         false
+    }
+
+    /// Keys of the popup over the tab, with what they do.
+    fn popup_hints(&self) -> &'static [PopupHint] {
+        CLOSE_HINTS
     }
 
     /// Draws the popup over the body of the screen.

@@ -192,7 +192,7 @@ fn clock(app: &App) -> Option<String> {
 }
 
 /// What is being typed, the answer to the last key, what was not found, or the keys.
-pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     let line = if app.typing {
         typed(app, look)
     } else if let Some((text, _)) = &app.toast {
@@ -206,7 +206,7 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer)
             look.style(Role::Accent),
         );
         let rest = Rect { x: end, width: area.right().saturating_sub(end), ..area };
-        return keys(app, look, rest, buffer);
+        return keys(app, look, rest, buffer, hits);
     } else {
         None
     };
@@ -214,7 +214,7 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer)
         Some((text, role)) => {
             buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.style(role));
         }
-        None => keys(app, look, area, buffer),
+        None => keys(app, look, area, buffer, hits),
     }
 }
 
@@ -230,7 +230,15 @@ fn on_what_if(app: &App) -> bool {
     gpu.is_some_and(|gpu| gpu.presence == Presence::WhatIf)
 }
 
-fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+/// Keys that are of use now, with what they do: those of what lies over the tab, or of the tab.
+pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
+    let of_popup = match &app.overlay {
+        Some(overlay) => Some(overlay.hints()),
+        None => app.has_popup().then(|| app.tabs.get(app.tab).popup_hints()),
+    };
+    if let Some(hints) = of_popup {
+        return hints.iter().map(|(key, words)| ((*key).into(), (*words).into())).collect();
+    }
     let shown = |scope| match scope {
         Scope::Global => true,
         Scope::On(tab) => tab == app.tab,
@@ -240,8 +248,7 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let notices = &app.shared.frame.notices;
     let loud = notices.iter().filter(|notice| notice.severity > Severity::Info).count();
     let removes = Act::Shell(Action::RemoveWhatIf);
-    let texts: Vec<(String, String)> = app
-        .keymap
+    app.keymap
         .rows()
         .filter(|(row, keys)| !row.spec.hint.is_empty() && shown(row.scope) && !keys.is_empty())
         .filter(|(row, _)| row.act != removes || on_what_if(app))
@@ -249,16 +256,26 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", row.spec.hint)),
             _ => (keys[0].to_string(), row.spec.hint.to_owned()),
         })
-        .collect();
-    // The way to what is wrong stays when the room is short.
-    let rank = |words: &str, at: u8| if words.ends_with(')') { 2 } else { at.saturating_add(3) };
+        .collect()
+}
+
+fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    let texts = hints(app);
+    // The way to what is wrong, and out of a popup, stays when the room is short.
+    let rank = |(key, words): &(String, String), at: u8| {
+        if words.ends_with(')') || key == "esc" { 2 } else { at.saturating_add(3) }
+    };
     let hints: Vec<Hint<'_>> = texts
         .iter()
         .zip(0..)
-        .map(|((key, words), at)| Hint { key, words, rank: rank(words, at) })
+        .map(|(text, at)| Hint { key: &text.0, words: &text.1, rank: rank(text, at) })
         .collect();
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    Footer { look, hints: &hints }.render(inner, buffer);
+    let footer = Footer { look, hints: &hints };
+    footer.render(inner, buffer);
+    for (at, place) in footer.areas(inner) {
+        hits.add(place, Hit::Hint(at));
+    }
 }
 
 #[cfg(test)]

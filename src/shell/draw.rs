@@ -31,7 +31,7 @@ pub fn draw(app: &App, appearance: &Appearance, area: Rect, buffer: &mut Buffer)
     chrome::header(app, look, head, buffer, &mut hits);
     let tab = app.tabs.get(app.tab);
     tab.draw(&app.shared, Surface { look, area: body, buffer, hits: &mut hits });
-    chrome::footer(app, look, foot, buffer);
+    chrome::footer(app, look, foot, buffer, &mut hits);
     if app.has_popup() {
         hits.cover();
     }

@@ -33,6 +33,8 @@ pub enum Hit {
     Answer,
     /// A way to sort: the head of its column, by its place among all.
     Sort(usize),
+    /// A key hint at the bottom, by its place among all.
+    Hint(usize),
 }
 
 /// A part of one line that leads somewhere.
@@ -107,9 +109,9 @@ impl Hits {
         self.has_details
     }
 
-    /// Puts everything so far out of reach, as a popup does; tabs stay.
+    /// Puts everything so far out of reach, as a popup does; tabs and key hints stay.
     pub fn cover(&mut self) {
-        self.places.retain(|(_, hit)| matches!(hit, Hit::Tab(_)));
+        self.places.retain(|(_, hit)| matches!(hit, Hit::Tab(_) | Hit::Hint(_)));
         self.links.clear();
         self.shown = None;
     }

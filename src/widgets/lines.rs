@@ -54,12 +54,15 @@ impl Footer<'_> {
             .unwrap_or(0)
     }
 
-    /// Index of the hint under a column of the screen, as drawn in `area`.
-    pub fn hit(&self, area: Rect, x: u16) -> Option<usize> {
-        let column = x.checked_sub(area.x)?;
-        let (.., found) =
-            self.places(area.width).find(|(at, width, _)| (*at..at + width).contains(&column))?;
-        self.hints.iter().position(|hint| std::ptr::eq(hint, found))
+    /// Where each hint that fits is drawn in `area`, by its index.
+    pub fn areas(&self, area: Rect) -> impl Iterator<Item = (usize, Rect)> {
+        self.places(area.width).filter_map(move |(at, width, found)| {
+            let index = self.hints.iter().position(|hint| std::ptr::eq(hint, found))?;
+            Some((
+                index,
+                Rect { x: area.x.saturating_add(at), width, height: 1, ..area }.intersection(area),
+            ))
+        })
     }
 }
 

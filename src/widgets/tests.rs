@@ -559,10 +559,8 @@ fn the_footer_leaves_out_what_matters_least() {
     let theme = plain();
     let footer = Footer { look: Look::new(&theme, Glyphs::ascii()), hints: &HINTS };
     let area = Rect::new(2, 0, 21, 1);
-    assert_eq!(
-        [1, 2, 7, 8, 10, 15, 16].map(|x| footer.hit(area, x)),
-        [None, Some(0), Some(0), None, Some(2), Some(2), None]
-    );
+    let places: Vec<_> = footer.areas(area).map(|(at, place)| (at, place.x, place.width)).collect();
+    assert_eq!(places, [(0, 2, 6), (2, 10, 6)]);
 }
 
 #[test]
@@ -730,7 +728,7 @@ fn draw_frames(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data, wor
         .collect();
     let footer = Footer { look, hints: &hints };
     footer.render(area, buffer);
-    footer.hit(area, data.number);
+    assert!(footer.areas(area).all(|(_, place)| place.intersection(area) == place));
     let titles: Vec<_> = words.iter().map(|word| (*word, *word)).collect();
     let tabs = Tabs { look, tabs: &titles, active: usize::from(data.number) };
     tabs.render(area, buffer);

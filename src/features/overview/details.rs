@@ -44,7 +44,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
         let lines = vec![Line::styled("This GPU is gone.", look.style(Role::Warn))];
         return ("GPU".into(), lines);
     };
-    let page = Rows { look, units: shared.display.units, filter: &of.filter, width };
+    let page = Rows { look, units: shared.display.units, filter: &of.page.filter, width };
     let mut lines = Vec::new();
     for (at, (title, _)) in GROUPS.iter().enumerate() {
         let mut rows = page.fields((at, title), Identity::FIELDS, &gpu.identity);
@@ -62,11 +62,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
         ));
     }
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-    let cursor = if of.typing { look.glyphs.cursor } else { "" };
-    let search = match (of.typing, of.filter.text.as_str()) {
-        (false, "") => "  / search".to_owned(),
-        (_, text) => format!("  /{text}{cursor}"),
-    };
+    let search = of.page.search(look.glyphs.cursor);
     (format!("{} {name}{search}", gpu.index), lines)
 }
 

@@ -16,7 +16,7 @@ use warpscope_probes::{Frame, Gpu};
 
 use crate::config::args;
 use crate::features::keys::keys;
-use crate::features::{Action, Cursor, Effect, Flow, Input, Key, PopupEvent, Scroll, Shared};
+use crate::features::{Cursor, Effect, Key, SearchPage, Shared};
 use crate::store::MEANS;
 
 /// Steps of a graph that a key moves by: a sixtieth of the span.
@@ -40,37 +40,14 @@ pub struct Overview {
 pub struct Details {
     /// [`warpscope_probes::Gpu::key`].
     pub key: String,
-    /// First line in view.
-    pub scroll: Scroll,
-    /// Lines shown: those with these words.
-    pub filter: Input,
-    /// Whether the filter is being typed.
-    pub typing: bool,
+    /// What is in view of it.
+    pub page: SearchPage,
 }
 
 impl Details {
     /// Everything about the GPU with this key.
     pub fn new(key: &str) -> Self {
-        let key = key.to_owned();
-        Self { key, scroll: Scroll::default(), filter: Input::default(), typing: false }
-    }
-
-    /// What an event changes: `/` types a filter, the rest moves the page.
-    fn on(&mut self, event: PopupEvent) -> Flow {
-        let PopupEvent::Key(press) = event else { return self.scroll.on(event) };
-        match (self.typing, press.chord.typed(), press.action) {
-            (_, _, Some(Action::Quit)) if press.chord.typed().is_none() => return Flow::quit(),
-            (true, Some(character), _) => self.filter.push(character),
-            (true, None, Some(Action::Open | Action::Up | Action::Down)) => self.typing = false,
-            (true, None, _) if press.chord.is_backspace() => self.filter.erase(),
-            (false, Some('/'), _) => self.typing = true,
-            (_, _, Some(Action::Close)) if self.typing || !self.filter.text.is_empty() => {
-                (self.typing, self.filter) = (false, Input::default());
-            }
-            _ => return self.scroll.on(event),
-        }
-        self.scroll = Scroll::default();
-        Flow::stay()
+        Self { key: key.to_owned(), page: SearchPage::default() }
     }
 }
 

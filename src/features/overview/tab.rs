@@ -1,6 +1,7 @@
 use warpscope_probes::gpu::Presence;
 
 use super::{Details, Overview, details, view};
+use crate::features::popup::{PopupHint, SEARCH_HINTS};
 use crate::features::shared::copied_gpu;
 use crate::features::{Effect, Feature, PopupEvent, Shared};
 use crate::widgets::{Hit, Surface, draw_text};
@@ -60,12 +61,16 @@ impl Feature for Overview {
         if let Some(details) = &self.details {
             let page = details::page(shared, on.look, details, on.page_width());
             on.hits.show_details();
-            draw_text(page, details.scroll.0, on);
+            draw_text(page, details.page.scroll.0, on);
         }
+    }
+
+    fn popup_hints(&self) -> &'static [PopupHint] {
+        SEARCH_HINTS
     }
 
     fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
         let Some(mut details) = self.details.take() else { return Vec::new() };
-        details.on(event).keep(details, &mut self.details)
+        details.page.on(event).keep(details, &mut self.details)
     }
 }

@@ -1,59 +1,91 @@
 use ratatui::text::{Line, Span};
+use warpscope_probes::catalogue::{HOWS, How};
 
-use crate::engine::OUTCOMES;
-use crate::shell::keymap::Keymap;
+use crate::engine::{OUTCOMES, Outcome};
+use crate::features::{Chord, SearchPage};
+use crate::shell::App;
 use crate::shell::keys::{Row, Scope};
 use crate::shell::tabs::TABS;
 use crate::widgets::theme::Role;
-use crate::widgets::{Look, Titled};
+use crate::widgets::{Look, Titled, outcome_role, text_width, wrap};
 
-/// Every key of the table, and what the symbols mean.
-pub(super) fn page(keymap: &Keymap, look: Look<'_>) -> Titled {
-    let style = |role| look.style(role);
+/// Columns of keys and symbols, with the gap behind them.
+const KEYS: usize = 20;
+
+/// What a key or a symbol means, and how the latter is drawn.
+type Entry = (String, Role, &'static str);
+
+/// The keys of the tab in view, then all others, and what the symbols mean; of these the lines with the words searched.
+pub(super) fn page(app: &App, look: Look<'_>, searched: &SearchPage, width: usize) -> Titled {
     let mut lines = Vec::new();
-    for (Row { spec, scope, .. }, keys) in keymap.rows() {
-        let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
-        let place = match *scope {
-            Scope::Global | Scope::Off(_) => String::new(),
-            Scope::Replay => " (recordings)".into(),
-            Scope::On(tab) => TABS
-                .iter()
-                .find(|row| row.0 == tab)
-                .map_or(String::new(), |row| format!(" ({})", row.2)),
+    for (title, entries) in keys(app).into_iter().chain(symbols(look)) {
+        let is_found =
+            |entry: &Entry| searched.filter.matches(&format!("{title} {} {}", entry.0, entry.2));
+        let found: Vec<_> = entries.into_iter().filter(is_found).collect();
+        if !found.is_empty() {
+            lines.push(Line::styled(title, look.style(Role::Header)));
+            lines.extend(found.iter().flat_map(|entry| row(look, entry, width)));
+            lines.push(Line::default());
+        }
+    }
+    if lines.is_empty() {
+        let none = "No key or symbol has these words; Esc clears them.";
+        lines.push(Line::styled(none, look.style(Role::Muted)));
+    }
+    (format!("Help{}", searched.search(look.glyphs.cursor)), lines)
+}
+
+/// Keys by where they work, those of the tab in view first.
+fn keys(app: &App) -> Vec<(String, Vec<Entry>)> {
+    let of = |wanted: &dyn Fn(Scope) -> bool| -> Vec<Entry> {
+        let rows = app.keymap.rows().filter(|(row, keys)| wanted(row.scope) && !keys.is_empty());
+        let entry = |(row, keys): (&'static Row, &[Chord])| {
+            let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
+            (keys.join(" "), Role::Key, row.spec.help)
         };
-        lines.push(Line::from(vec![
-            Span::styled(format!("{:>18}  ", keys.join(" ")), style(Role::Key)),
-            Span::styled(spec.help, style(Role::Text)),
-            Span::styled(place, style(Role::Muted)),
-        ]));
-    }
-    lines.push(Line::default());
-    lines.push(Line::styled(
-        "Outcomes, each with the level of its evidence: m measured, i inspected, w wheel, r rule",
-        style(Role::Header),
-    ));
-    for (outcome, ..) in OUTCOMES {
-        let role = crate::widgets::outcome_role(*outcome);
-        lines.push(Line::from(vec![
-            Span::styled(format!("{:>18}  ", outcome.symbol(!look.glyphs.is_unicode)), style(role)),
-            Span::styled(outcome.words(), style(Role::Text)),
-        ]));
-    }
-    lines.push(Line::default());
-    lines.push(Line::styled(
-        "Below the graph of clocks: T slowed by heat, P slowed by power",
-        style(Role::Header),
-    ));
-    lines.push(Line::default());
-    lines.push(Line::styled("Number formats", style(Role::Header)));
-    for how in warpscope_probes::catalogue::HOWS {
-        lines.push(Line::from(vec![
-            Span::styled(
-                format!("{:>18}  ", how.0.symbol(!look.glyphs.is_unicode)),
-                style(Role::Text),
-            ),
-            Span::styled(how.0.words(), style(Role::Text)),
-        ]));
-    }
-    ("Help".into(), lines)
+        rows.map(entry).collect()
+    };
+    let name = |tab| TABS.iter().find(|row| row.0 == tab).map_or("", |row| row.2);
+    let here = (name(app.tab).to_owned(), of(&|scope| scope == Scope::On(app.tab)));
+    let everywhere = of(&|scope| matches!(scope, Scope::Global | Scope::Off(_)));
+    let mut groups = vec![here, ("Everywhere".to_owned(), everywhere)];
+    groups.push(("In a recording".to_owned(), of(&|scope| scope == Scope::Replay)));
+    let others = TABS.iter().filter(|row| row.0 != app.tab);
+    groups.extend(others.map(|row| (row.2.to_owned(), of(&|scope| scope == Scope::On(row.0)))));
+    groups
+}
+
+/// What is drawn, and what it means.
+fn symbols(look: Look<'_>) -> Vec<(String, Vec<Entry>)> {
+    let is_ascii = !look.glyphs.is_unicode;
+    let outcome = |outcome: &Outcome| {
+        (outcome.symbol(is_ascii).to_owned(), outcome_role(*outcome), outcome.words())
+    };
+    let evidence = [
+        ("m", "measured on this GPU"),
+        ("i", "inspected: what the installed binaries carry"),
+        ("w", "read from the published wheel"),
+        ("r", "by a documented rule"),
+        ("!", "the evidence disagrees"),
+    ];
+    let text = |(symbol, words): (&str, &'static str)| (symbol.to_owned(), Role::Text, words);
+    let clocks = [("T", "slowed by heat"), ("P", "slowed by power")];
+    let how = |how: &How| (how.symbol(is_ascii).to_owned(), Role::Text, how.words());
+    vec![
+        ("Outcomes".to_owned(), OUTCOMES.iter().map(|row| outcome(&row.0)).collect()),
+        ("Evidence, behind an outcome".to_owned(), evidence.map(text).into()),
+        ("Number formats".to_owned(), HOWS.iter().map(|row| how(&row.0)).collect()),
+        ("Below the graph of clocks".to_owned(), clocks.map(text).into()),
+    ]
+}
+
+fn row(look: Look<'_>, (sign, role, meaning): &Entry, width: usize) -> Vec<Line<'static>> {
+    let room = width.saturating_sub(KEYS).max(1);
+    let pad = (KEYS - 2).saturating_sub(usize::from(text_width(sign)));
+    let head = Span::styled(format!("{:pad$}{sign}  ", ""), look.style(*role));
+    let text = |text: String| Span::styled(text, look.style(Role::Text));
+    let mut words = wrap(meaning, room).into_iter();
+    let first = Line::from(vec![head, text(words.next().unwrap_or_default())]);
+    let more = words.map(|words| Line::from(text(format!("{:KEYS$}{words}", ""))));
+    std::iter::once(first).chain(more).collect()
 }

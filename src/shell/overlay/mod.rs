@@ -12,15 +12,16 @@ pub(crate) use self::hosts::HostsMenu;
 pub(crate) use self::options::OptionsMenu;
 pub(crate) use self::palette::Palette;
 use super::App;
+use crate::features::popup::{CLOSE_HINTS, PopupHint, SEARCH_HINTS};
 use crate::features::what_if::Picker;
-use crate::features::{Flow, PopupEvent, Scroll};
+use crate::features::{Flow, PopupEvent, Scroll, SearchPage};
 use crate::widgets::{Surface, draw_text};
 
 /// What lies over whatever tab is in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
     /// Keys.
-    Help(Scroll),
+    Help(SearchPage),
     /// What was not found.
     Notices(Scroll),
     /// The catalogue.
@@ -39,7 +40,8 @@ impl Overlay {
     /// What an event changes.
     pub(crate) fn on(&mut self, event: PopupEvent, app: &App) -> Flow {
         match self {
-            Self::Help(scroll) | Self::Notices(scroll) => scroll.on(event),
+            Self::Help(page) => page.on(event),
+            Self::Notices(scroll) => scroll.on(event),
             Self::Picker(picker) => picker.on(event),
             Self::Options(menu) => menu.on(event, app),
             Self::Palette(palette) => palette.on(event, app),
@@ -48,10 +50,22 @@ impl Overlay {
         }
     }
 
+    /// Its keys, with what they do.
+    pub(crate) fn hints(&self) -> &'static [PopupHint] {
+        match self {
+            Self::Help(_) => SEARCH_HINTS,
+            Self::Notices(_) | Self::ErrorText(_) => CLOSE_HINTS,
+            Self::Picker(_) => &[("enter", "add"), ("esc", "close")],
+            Self::Palette(_) => &[("enter", "go"), ("esc", "close")],
+            Self::Hosts(_) => &[("enter", "show"), ("esc", "close")],
+            Self::Options(_) => options::HINTS,
+        }
+    }
+
     /// Draws it over the body.
     pub(crate) fn draw(&self, app: &App, on: Surface<'_>) {
         let (page, scroll) = match self {
-            Self::Help(scroll) => (help::page(&app.keymap, on.look), scroll),
+            Self::Help(page) => (help::page(app, on.look, page, on.page_width()), &page.scroll),
             Self::Notices(scroll) => (notices::page(app, on.look, on.page_width()), scroll),
             Self::Picker(picker) => return picker.draw(on),
             Self::Options(menu) => return menu.draw(app, on),

@@ -1,8 +1,19 @@
 use crate::config::args;
+use crate::features::popup::PopupHint;
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::update::options::{OptionRow, moved, rows};
 use crate::widgets::{Menu, Surface};
+
+/// Its keys.
+pub(super) const HINTS: &[PopupHint] = &[
+    ("left", "previous"),
+    ("right", "next"),
+    ("<", "column left"),
+    (">", "column right"),
+    ("w", "save"),
+    ("esc", "close"),
+];
 
 /// The options, and the selected one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,8 +84,7 @@ impl OptionsMenu {
         };
         let rows: Vec<_> = rows(app).into_iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
-        let head =
-            "left right change   < > move a column   w write changed (*) to the file   esc close";
+        let head = "* differs from the configuration file; w saves it";
         let (title, empty) = ("Options", "");
         let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at };
         menu.render(first, on);

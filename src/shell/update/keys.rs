@@ -7,8 +7,9 @@ use warpscope_probes::gpu::Presence;
 use super::{apply, pointer, renew_what_if};
 use crate::config::args;
 use crate::features::what_if::Picker;
-use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, say};
+use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, SearchPage, say};
 use crate::io::source::Seek;
+use crate::shell::chrome::hints;
 use crate::shell::keys::{Act, Scope};
 use crate::shell::overlay::{ErrorText, HostsMenu, OptionsMenu, Overlay, Palette};
 use crate::shell::tabs::{TABS, Tab};
@@ -40,6 +41,12 @@ pub(crate) fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
         }
     };
     apply(app, effects)
+}
+
+/// A key hint that was clicked does what its key does.
+pub(crate) fn hint(app: &mut App, at: usize) -> Vec<Cmd> {
+    let chord = hints(app).get(at).and_then(|(key, _)| key.parse().ok());
+    chord.map_or_else(Vec::new, |chord| key(app, chord))
 }
 
 /// A word goes where one types, as if typed; anything else is an error to explain.
@@ -142,7 +149,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         }
         Action::NextTab => app.tab = app.tabs.step(app.tab, 1),
         Action::PreviousTab => app.tab = app.tabs.step(app.tab, -1),
-        Action::Help => app.overlay = Some(Overlay::Help(Scroll::default())),
+        Action::Help => app.overlay = Some(Overlay::Help(SearchPage::default())),
         Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
         Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
         Action::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),

@@ -15,6 +15,7 @@ use super::tabs::{Tab, Tabs};
 use super::{App, Cmd, Msg, recording};
 use crate::features::{Effect, Feature, compat};
 use crate::store::Store;
+use crate::widgets::Hit;
 
 /// Frames that a line for the user stays.
 const TOAST_FRAMES: u8 = 4;
@@ -43,6 +44,7 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
             }
             Vec::new()
         }
+        Msg::Click(Hit::Hint(at)) => return keys::hint(app, at),
         Msg::Click(hit) => pointer::click(app, hit),
         Msg::Scroll(step) => pointer::scroll(app, step),
         Msg::Shown(part) => pointer::shown(app, part),
