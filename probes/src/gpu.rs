@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
 
-use crate::Reading;
 use crate::readings;
 use crate::units::*;
 use crate::xid::XidCount;
+use crate::{Reading, Timestamp};
 
 /// Whether there is a device behind the card on screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -284,6 +284,26 @@ pub struct Gpu {
     /// Xid errors the driver reported while the GPU was watched, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xids: Vec<XidCount>,
+    /// When slow values were read last.
+    #[serde(default, skip_serializing_if = "ReadAt::is_unknown")]
+    pub read_at: ReadAt,
+}
+
+/// When values that are not read for every frame were read last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadAt {
+    /// Values that take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Timestamp>,
+    /// Values that take long turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_turn: Option<Timestamp>,
+}
+
+impl ReadAt {
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Vitals {

@@ -30,6 +30,7 @@ mod watch;
 mod words;
 mod workers;
 
+pub use readers::read_at;
 pub use watch::{Look, Strained, Watch};
 
 use std::path::PathBuf;

@@ -1,5 +1,7 @@
 //! Every value read from a device, as a table: how often, where it goes, which question. A new value is a new line.
 
+use std::time::SystemTime;
+
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{
     Clock, EccCounter, MemoryError, PcieUtilCounter, RetirementCause, TemperatureSensor,
@@ -13,8 +15,9 @@ use super::{
     blocks, error, events, gpm, links, lists, mig, plausible, processes, raw, temperature,
     throttle, words,
 };
-use crate::Reading;
+use crate::gpu::Gpu;
 use crate::units::*;
+use crate::{Reading, Timestamp};
 
 /// How often a value is read, by what it costs and how fast it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,8 @@ impl Due {
 /// One line of the table.
 pub(super) struct Reader {
     cadence: Cadence,
+    /// How the keys of its fields begin, where that is told.
+    keys: &'static str,
     /// Whether the device offers it, as far as is known.
     is_offered: fn(&Slot) -> bool,
     read: fn(&Probe<'_>, &mut Slot),
@@ -73,6 +78,7 @@ macro_rules! table {
     (@reader $cadence:ident text $part:ident.$field:ident $question:expr) => {
         Reader {
             cadence: Cadence::$cadence,
+            keys: stringify!($field),
             is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
             read: |probe, slot| slot.gpu.$part.$field = probe.text($question),
         }
@@ -80,16 +86,18 @@ macro_rules! table {
     (@reader $cadence:ident value $part:ident.$field:ident $question:expr) => {
         Reader {
             cadence: Cadence::$cadence,
+            keys: stringify!($field),
             is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
             read: |probe, slot| slot.gpu.$part.$field = probe.ask($question),
         }
     };
-    (@reader $cadence:ident block $function:path) => {
-        Reader { cadence: Cadence::$cadence, is_offered: |_| true, read: $function }
+    (@reader $cadence:ident block $function:path; $keys:literal) => {
+        Reader { cadence: Cadence::$cadence, keys: $keys, is_offered: |_| true, read: $function }
     };
     (@reader $cadence:ident block $function:path, $part:ident.$field:ident) => {
         Reader {
             cadence: Cadence::$cadence,
+            keys: stringify!($field),
             is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
             read: $function,
         }
@@ -97,7 +105,12 @@ macro_rules! table {
     ($($cadence:ident $kind:ident $target:tt $(. $field:ident = $question:expr)?;)*) => {
         &[$(table!(@line $cadence $kind $target $(. $field $question)?)),*]
     };
-    (@line $cadence:ident block [$function:path]) => { table!(@reader $cadence block $function) };
+    (@line $cadence:ident block [$function:path]) => {
+        table!(@reader $cadence block $function; "")
+    };
+    (@line $cadence:ident block [$function:path => $keys:literal]) => {
+        table!(@reader $cadence block $function; $keys)
+    };
     (@line $cadence:ident block [$function:path, $part:ident . $field:ident]) => {
         table!(@reader $cadence block $function, $part.$field)
     };
@@ -168,12 +181,12 @@ const READERS: &[Reader] = table! {
     Turn value vitals.pcie_gen = |d| d.current_pcie_link_gen().and_then(plausible::link);
     Turn value vitals.pcie_width = |d| d.current_pcie_link_width().and_then(plausible::link);
     Turn value vitals.pcie_replays = |d| d.pcie_replay_counter().and_then(plausible::few);
-    Turn block [blocks::bar1];
+    Turn block [blocks::bar1 => "bar1_"];
     Turn value vitals.ecc_corrected_volatile = |d| ecc(d, MemoryError::Corrected, EccCounter::Volatile);
     Turn value vitals.ecc_uncorrected_volatile = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Volatile);
     Turn value vitals.ecc_corrected_aggregate = |d| ecc(d, MemoryError::Corrected, EccCounter::Aggregate);
     Turn value vitals.ecc_uncorrected_aggregate = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Aggregate);
-    Turn block [blocks::remapped_rows];
+    Turn block [blocks::remapped_rows => "rows_"];
 
     Rare value vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).and_then(plausible::kilobytes_per_second);
     Rare value vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).and_then(plausible::kilobytes_per_second);
@@ -183,6 +196,16 @@ const READERS: &[Reader] = table! {
     Seldom block [throttle::violations];
     Seldom block [links::states];
 };
+
+/// When the field with this key was read last, if it is one that takes turns.
+pub fn read_at(key: &str, gpu: &Gpu) -> Option<Timestamp> {
+    let fills = |reader: &&Reader| !reader.keys.is_empty() && key.starts_with(reader.keys);
+    match READERS.iter().find(fills)?.cadence {
+        Cadence::Turn | Cadence::Rare => gpu.read_at.turn,
+        Cadence::Seldom => gpu.read_at.long_turn,
+        Cadence::Once | Cadence::Poll | Cadence::Detail => None,
+    }
+}
 
 /// Reads what is due: everything of `Poll`, the rest on first sight or in turn. What a device does not offer is asked for in its turn
 /// only. `after` sees the slot after each answer.
@@ -201,6 +224,13 @@ pub(super) fn read_due(probe: &Probe<'_>, slot: &mut Slot, due: Due, mut after: 
             (reader.read)(probe, slot);
             after(slot);
         }
+    }
+    let now = || Some(Timestamp::from_system(SystemTime::now()));
+    if first || due.turn {
+        slot.gpu.read_at.turn = now();
+    }
+    if due.seldom {
+        slot.gpu.read_at.long_turn = now();
     }
 }
 
@@ -289,6 +319,26 @@ mod tests {
         };
         assert_eq!(counted(false), (TURN * LONG_TURN, LONG_TURN, LONG_TURN));
         assert_eq!(counted(true), (LONG_TURN, LONG_TURN, 1));
+    }
+
+    #[test]
+    fn a_slow_field_is_as_old_as_the_turn_it_was_read_in() {
+        let mut gpu = Gpu::default();
+        (gpu.read_at.turn, gpu.read_at.long_turn) = (Some(Timestamp(2)), Some(Timestamp(1)));
+        let times = [
+            ("power_w", None),
+            ("pcie_gen_max", None),
+            ("energy_j", None),
+            ("pcie_gen", Some(2)),
+            ("pcie_rx_bps", Some(2)),
+            ("bar1_used_bytes", Some(2)),
+            ("rows_pending", Some(2)),
+            ("ecc_mode", Some(2)),
+            ("retired_pages_dbe", Some(1)),
+        ];
+        for (key, at) in times {
+            assert_eq!(read_at(key, &gpu), at.map(Timestamp), "{key}");
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 use ratatui::text::{Line, Span};
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::gpu::{Identity, Vitals};
+use warpscope_probes::nvml::read_at;
 use warpscope_probes::text::printable;
 use warpscope_probes::units::{Bytes, Celsius};
 use warpscope_probes::xid::{self, Blame};
-use warpscope_probes::{Absence, Field, Gpu, Scalar};
+use warpscope_probes::{Absence, Field, Gpu, Scalar, Timestamp};
 
 use super::Details;
 use crate::features::{Input, Shared};
@@ -29,6 +30,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Errors", &["ecc_", "retired_", "rows_"]),
     ("Pipes of the SMs", &["gpm_"]),
 ];
+/// Seconds beyond the time between two frames from which on a value counts as old.
+const OLD: f64 = 2.0;
+/// Columns of `59 s ago` and the gap behind it.
+const AGE: usize = 10;
 /// Longest value that leaves room for a sentence beside it, and the least room for one.
 const SHORT_VALUE: usize = 26;
 const SENTENCE: usize = 24;
@@ -44,7 +49,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
         let lines = vec![Line::styled("This GPU is gone.", look.style(Role::Warn))];
         return ("GPU".into(), lines);
     };
-    let page = Rows { look, units: shared.display.units, filter: &of.page.filter, width };
+    let page = Rows { look, shared, gpu, filter: &of.page.filter, width };
     let mut lines = Vec::new();
     for (at, (title, _)) in GROUPS.iter().enumerate() {
         let mut rows = page.fields((at, title), Identity::FIELDS, &gpu.identity);
@@ -54,7 +59,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
             lines.extend(under(look, "Number formats", page.found(dtypes(look, gpu, width))));
         }
     }
-    lines.extend(under(look, "Parts and limits", page.found(parts(page.units, look, gpu, width))));
+    lines.extend(under(look, "Parts and limits", page.found(parts(&page, gpu))));
     if lines.is_empty() {
         lines.push(Line::styled(
             "Nothing has these words; Esc clears them.",
@@ -81,12 +86,15 @@ struct Row {
     text: String,
     role: Role,
     doc: &'static str,
+    /// How long ago it was read; empty unless that is long.
+    age: String,
 }
 
 /// How rows are written, and which.
 struct Rows<'a> {
     look: Look<'a>,
-    units: Units,
+    shared: &'a Shared,
+    gpu: &'a Gpu,
     filter: &'a Input,
     width: usize,
 }
@@ -99,7 +107,8 @@ impl Rows<'_> {
             let text = printable(&text);
             let all = format!("{title} {} {text} {}", field.label, field.doc);
             let found = self.filter.matches(&all);
-            found.then_some(Row { label: field.label, text, role, doc: field.doc })
+            let age = self.age(read_at(field.key, self.gpu));
+            found.then_some(Row { label: field.label, text, role, doc: field.doc, age })
         };
         fields.iter().filter(|field| group(field.key) == at).filter_map(row).collect()
     }
@@ -113,12 +122,19 @@ impl Rows<'_> {
         })
     }
 
+    /// How long ago a value was read, if that is longer than the frame is old.
+    fn age(&self, read: Option<Timestamp>) -> String {
+        let age = read.map_or(0.0, |read| self.shared.frame.at.seconds_since(read));
+        let is_old = age > self.shared.settings.interval.as_secs_f64() + OLD;
+        if is_old { format!("{age:.0} s ago") } else { String::new() }
+    }
+
     fn written<S>(&self, field: &Field<S>, text: &str) -> String {
         match (field.unit, text.parse::<f64>()) {
             _ if HEXADECIMAL.contains(&field.key) => hexadecimal(text),
-            ("B", Ok(bytes)) => self.units.bytes(bytes).to_string(),
+            ("B", Ok(bytes)) => self.shared.display.units.bytes(bytes).to_string(),
             (Celsius::UNIT, Ok(celsius)) => {
-                self.units.celsius(celsius, self.look.glyphs).to_string()
+                self.shared.display.units.celsius(celsius, self.look.glyphs).to_string()
             }
             _ if WORDS.contains(&field.key) => text.replace('_', " "),
             _ => format::with_unit(text, field.unit),
@@ -130,22 +146,26 @@ impl Rows<'_> {
         let lengths = rows.iter().map(|row| row.text.chars().count());
         let value = lengths.filter(|length| *length <= SHORT_VALUE).max().unwrap_or(0) + 2;
         let label = rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0) + 4;
-        rows.iter().flat_map(|row| self.row(row, (label, value))).collect()
+        let age = if rows.iter().any(|row| !row.age.is_empty()) { AGE } else { 0 };
+        rows.iter().flat_map(|row| self.row(row, (label, value, age))).collect()
     }
 
-    fn row(&self, row: &Row, (label, value): (usize, usize)) -> Vec<Line<'static>> {
+    fn row(&self, row: &Row, (label, value, age): (usize, usize, usize)) -> Vec<Line<'static>> {
         let styled = |text: String, role| Span::styled(text, self.look.style(role));
         let head = styled(format!("  {:<1$}", row.label, label - 2), Role::Muted);
-        let room = self.width.saturating_sub(label + value);
+        let room = self.width.saturating_sub(label + value + age);
         if room < SENTENCE || row.text.chars().count() > SHORT_VALUE {
-            return vec![Line::from(vec![head, styled(row.text.clone(), row.role)])];
+            let gap = if row.age.is_empty() { "" } else { "  " };
+            let read = styled(format!("{gap}{}", row.age), Role::Absent);
+            return vec![Line::from(vec![head, styled(row.text.clone(), row.role), read])];
         }
         let text = styled(format!("{:<value$}", row.text), row.role);
+        let read = styled(format!("{:<age$}", row.age), Role::Absent);
         let mut rest = wrap(row.doc, room).into_iter();
         let first = styled(rest.next().unwrap_or_default(), Role::Muted);
-        let indent = " ".repeat(label + value);
+        let indent = " ".repeat(label + value + age);
         let more = rest.map(|more| Line::from(styled(format!("{indent}{more}"), Role::Muted)));
-        std::iter::once(Line::from(vec![head, text, first])).chain(more).collect()
+        std::iter::once(Line::from(vec![head, text, read, first])).chain(more).collect()
     }
 
     /// Lines that have the words that are searched.
@@ -175,8 +195,14 @@ fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     support.iter().flat_map(line).collect()
 }
 
-fn parts(units: Units, look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
+fn parts(page: &Rows<'_>, gpu: &Gpu) -> Vec<Line<'static>> {
+    let (look, width, units) = (page.look, page.width, page.shared.display.units);
     let mut lines = Vec::new();
+    let age = page.age(gpu.read_at.long_turn);
+    if !age.is_empty() && !(gpu.throttle.violations.is_empty() && gpu.nvlinks.is_empty()) {
+        let text = format!("Time below full clocks and NVLinks were read {age}.");
+        lines.push(Line::styled(format!("  {text}"), look.style(Role::Absent)));
+    }
     for share in gpu.throttle.seen.iter().filter(|share| share.active_s > 0.0) {
         let text = format!("{:.0} s of {:.0} s watched", share.active_s, share.watched_s);
         lines.extend(section(look, share.reason.words(), &text, Role::Text, width));

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use warpscope_probes::driver::Driver;
-use warpscope_probes::gpu::{Identity, MigInstance, NvLink, Presence, Throttle, Vitals};
+use warpscope_probes::gpu::{Identity, MigInstance, NvLink, Presence, ReadAt, Throttle, Vitals};
 use warpscope_probes::process::GpuProcess;
 use warpscope_probes::provider::GpuSection;
 use warpscope_probes::reading::{Difference, Readings};
@@ -49,6 +49,8 @@ struct GpuChanges<'a> {
     mig: Changed<'a, [MigInstance]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     xids: Changed<'a, [XidCount]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_at: Option<ReadAt>,
 }
 
 fn changed<'a, T: PartialEq + ToOwned + ?Sized>(before: &T, now: &'a T) -> Changed<'a, T> {
@@ -96,7 +98,8 @@ impl<'a> Changes<'a> {
 impl<'a> GpuChanges<'a> {
     fn between(before: &'a Gpu, now: &'a Gpu) -> Self {
         // Every part by its name, so that a new one is not forgotten.
-        let Gpu { index, key, presence, identity, vitals, throttle, nvlinks, mig, xids } = now;
+        let Gpu { index, key, presence, identity, vitals, throttle, nvlinks, mig, xids, read_at } =
+            now;
         Self {
             index: *index,
             key: changed(&before.key[..], key),
@@ -107,6 +110,7 @@ impl<'a> GpuChanges<'a> {
             nvlinks: changed(&before.nvlinks[..], nvlinks),
             mig: changed(&before.mig[..], mig),
             xids: changed(&before.xids[..], xids),
+            read_at: (before.read_at != *read_at).then_some(*read_at),
         }
     }
 
@@ -119,11 +123,13 @@ impl<'a> GpuChanges<'a> {
         put(self.nvlinks, &mut to.nvlinks);
         put(self.mig, &mut to.mig);
         put(self.xids, &mut to.xids);
+        to.read_at = self.read_at.unwrap_or(to.read_at);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use warpscope_probes::Timestamp;
     use warpscope_probes::units::{Celsius, Watts};
 
     use super::*;
@@ -153,6 +159,7 @@ mod tests {
         late.make_late();
         late.vitals.temperature_c = Celsius(41.0).into();
         late.xids.push(XidCount { xid: 79, count: 1 });
+        late.read_at.turn = Some(Timestamp(1_795_255_872_345));
         late.nvlinks.push(NvLink {
             link: 3,
             active: true,
