@@ -1,5 +1,6 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
@@ -51,11 +52,33 @@ pub(crate) fn render(
     });
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
         hits.add(line, Hit::Row(row));
+        if row == selected {
+            let ends = bars.iter().filter(|bar| bar.0 == row).map(|bar| (bar.2, bar.2 + bar.3));
+            plain_ground(look, line, ends, buffer);
+        }
         for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
             let place = Rect { x: *x, width: *width, ..line };
             bar(shared, look, &cards[row], (*column, label), place, buffer);
         }
     }
+}
+
+/// Where a selected line is reversed, its bars stand on the plain ground: between reversed blanks nobody sees where they end.
+fn plain_ground(
+    look: Look<'_>,
+    line: Rect,
+    bars: impl Iterator<Item = (u16, u16)>,
+    buffer: &mut Buffer,
+) {
+    if !look.theme.selection().add_modifier.contains(Modifier::REVERSED) {
+        return;
+    }
+    let Some((begin, end)) = bars.reduce(|all, bar| (all.0.min(bar.0), all.1.max(bar.1))) else {
+        return;
+    };
+    let x = begin.saturating_sub(1).max(line.x);
+    let width = end.saturating_add(1).min(line.right()).saturating_sub(x);
+    buffer.set_style(Rect { x, width, ..line }, Style::reset());
 }
 
 fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
