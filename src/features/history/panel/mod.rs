@@ -233,8 +233,8 @@ const HOW: &[&str] = &[
     "warpscope bench --record run.jsonl",
     "warpscope record run.jsonl -- python tune.py",
     "",
-    "and take them in:",
+    "Import them:",
     "warpscope history --import run.jsonl",
     "",
-    "A change is looked for from eight runs of a kernel on.",
+    "Changes are detected from the eighth run of a kernel on.",
 ];
