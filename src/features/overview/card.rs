@@ -17,8 +17,10 @@ use crate::widgets::{
 
 /// Fewest lines a graph is worth.
 pub(crate) const GRAPH_LEAST: u16 = 3;
+/// From this many lines on a graph is easy to read: with its name and times three or four of them are the curve's.
+pub(crate) const GRAPH_GOOD: u16 = 6;
 /// Most lines the graphs of one card take.
-pub(crate) const GRAPH_MOST: u16 = 12;
+pub(crate) const GRAPH_MOST: u16 = 18;
 
 /// Whether there is something to draw a history of.
 pub(crate) fn has_graph(card: &Card) -> bool {
@@ -148,6 +150,11 @@ pub(super) fn summary(
         let rest = pen.rest();
         pen.elide(text, rest, look.style(Role::Muted));
     }
+}
+
+/// Columns [`counts`] takes.
+pub(super) fn counts_width(summary: &Summary) -> u16 {
+    summary.counts.iter().map(|(_, count)| 2 + text_width(&Short::of(*count))).sum()
 }
 
 /// How many of each outcome: symbol and number.

@@ -6,11 +6,11 @@ use ratatui::widgets::Widget;
 use warpscope_probes::Timestamp;
 use warpscope_probes::gpu::Presence;
 
-use super::card::{counts, strip_height, summary};
+use super::card::{counts, counts_width, strip_height, summary};
 use super::model::{Card, Summary};
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{DtypeStrip, Look};
+use crate::widgets::{DtypeStrip, Look, text_width};
 
 /// From this width on, number formats and verdicts stand on one line.
 const WIDE: u16 = 150;
@@ -108,7 +108,11 @@ impl Kind {
         let head = cut_top(&mut rest, 1);
         let mut pen = look.pen(buffer, head);
         pen.put(&self.head, look.style(Role::Title));
+        let counted = if area.height == 1 { 2 + counts_width(&self.summary) } else { 0 };
         for fact in &self.facts {
+            if pen.rest() < 2 + text_width(fact) + counted {
+                break;
+            }
             pen.skip(2).put(fact, look.style(Role::Muted));
         }
         let strip = DtypeStrip { look, items: &self.dtypes };

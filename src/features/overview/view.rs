@@ -88,7 +88,7 @@ fn notice(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer)
     let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
     let text = match notice.remedy.is_empty() {
         true => notice.what.clone(),
-        false => format!("{} What to do: n", notice.what),
+        false => format!("{} Press n for remedies.", notice.what),
     };
     Notice { look, severity, text: &text }.render(inner, buffer);
 }
@@ -103,15 +103,17 @@ fn waiting(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     Notice { look, severity: Urgency::Info, text }.render(line, buffer);
 }
 
-/// Places for all cards, if they fit with every graph, in as few columns as that takes; a few cards also without. Spare rows go to the
-/// graphs.
+/// Places for all cards, if they fit with every graph: in as few columns as give graphs a good height, else in those that give them the
+/// most; a few cards also without. Spare rows go to the graphs.
 fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
     let most = usize::from(area.width / CARD_WIDTH).clamp(1, cards.len());
     let fitting: Vec<Grid> =
         (1..=most).filter_map(|columns| Grid::fit(cards, columns, area)).collect();
-    let without = || fitting.first().filter(|_| cards.len() <= FEW);
-    let best = fitting.iter().find(|grid| grid.has_room()).or_else(without)?;
-    Some(best.places(area))
+    let good = fitting.iter().find(|grid| grid.graph_lines() >= card::GRAPH_GOOD);
+    // Of equals the last is taken: the one with the fewest columns.
+    let tallest = || fitting.iter().rev().max_by_key(|grid| grid.graph_lines());
+    let best = good.or_else(tallest)?;
+    (best.has_room() || cards.len() <= FEW).then(|| best.places(area))
 }
 
 /// Cards in columns, before they are placed.
@@ -137,14 +139,19 @@ impl Grid {
         Some(Self { columns, heights, live, spare: area.height.checked_sub(total)? })
     }
 
+    /// Lines the graphs of each row get; what has none lacks none.
+    fn graph_lines(&self) -> u16 {
+        let rows = u16::try_from(self.live.len()).unwrap_or(u16::MAX);
+        self.spare.checked_div(rows).map_or(card::GRAPH_MOST, |each| each.min(card::GRAPH_MOST))
+    }
+
     fn has_room(&self) -> bool {
-        usize::from(self.spare) >= self.live.len() * usize::from(card::GRAPH_LEAST)
+        self.graph_lines() >= card::GRAPH_LEAST
     }
 
     fn places(&self, area: Rect) -> Vec<Rect> {
-        let rows = u16::try_from(self.live.len().max(1)).unwrap_or(u16::MAX);
-        let each = (self.spare / rows).min(card::GRAPH_MOST);
-        let more = |row| if self.has_room() && self.live.contains(&row) { each } else { 0 };
+        let each = if self.has_room() { self.graph_lines() } else { 0 };
+        let more = |row| if self.live.contains(&row) { each } else { 0 };
         let mut rest = area;
         let lines = self
             .heights
