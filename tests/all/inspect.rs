@@ -2,9 +2,8 @@
 //! `probes/tests/binaries` stands in for the libraries of frameworks.
 
 use std::fs;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -13,10 +12,10 @@ use crate::fake;
 use crate::pty::{Session, Start};
 
 const BINARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/probes/tests/binaries");
-const SITE: &str = "lib/python3.11/site-packages";
+pub(crate) const SITE: &str = "lib/python3.11/site-packages";
 
 /// Code for 7.5, 9.0a and 12.0, and PTX for 7.0 and 9.0.
-const GENERAL: &str = "host.so";
+pub(crate) const GENERAL: &str = "host.so";
 /// Code for 9.0a alone.
 const HOPPER: &str = "lto.fatbin";
 
@@ -27,7 +26,7 @@ pub(crate) fn fixture(name: &str) -> Vec<u8> {
 /// Files of packages: name, version, and libraries with the fixture they hold.
 pub(crate) type Packages<'a> = &'a [(&'a str, &'a str, &'a [(&'a str, &'a str)])];
 
-const PACKAGES: Packages<'_> = &[
+pub(crate) const PACKAGES: Packages<'_> = &[
     ("flash_attn", "2.7.4", &[("flash_attn_2_cuda.so", HOPPER)]),
     ("torch", "2.8.0", &[("torch/lib/libtorch_cuda.so", GENERAL)]),
     ("triton", "3.4.0", &[]),
@@ -50,10 +49,10 @@ pub(crate) fn files(packages: Packages<'_>) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A home with a venv in it.
-struct Home(TempDir);
+pub(crate) struct Home(TempDir);
 
 impl Home {
-    fn new(packages: Packages<'_>) -> Self {
+    pub(crate) fn new(packages: Packages<'_>) -> Self {
         let home = Self(tempfile::tempdir().expect("temporary folder"));
         for (path, contents) in files(packages) {
             let path = home.venv().join(path);
@@ -64,11 +63,11 @@ impl Home {
         home
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.0.path().canonicalize().expect("exists")
     }
 
-    fn venv(&self) -> PathBuf {
+    pub(crate) fn venv(&self) -> PathBuf {
         self.path().join("venv")
     }
 
@@ -83,7 +82,7 @@ impl Home {
     }
 
     /// What a command printed, with the venv's place replaced, and how it ended.
-    fn print(&self, args: &[&str]) -> (String, Option<i32>) {
+    pub(crate) fn print(&self, args: &[&str]) -> (String, Option<i32>) {
         let output = self.run(args);
         let text = String::from_utf8(output.stdout).expect("is text");
         (text.replace(&self.venv().display().to_string(), "[venv]"), output.status.code())
@@ -227,26 +226,6 @@ fn an_image_is_read_layer_by_layer_where_it_lies() {
     assert!(text.contains("/opt/venv") && text.contains("image.tar"), "{text}");
     assert!(text.contains("torch 2.8.0") && text.contains("1 ✖ libtorch_cuda.so"), "{text}");
     assert!(text.contains("? unknown until compiled"), "{text}");
-}
-
-#[test]
-fn a_process_is_known_by_what_it_has_mapped() {
-    let home = Home::new(PACKAGES);
-    let library = home.venv().join(SITE).join("torch/lib/libtorch_cuda.so");
-    let mut cat = Command::new("cat");
-    cat.env("LD_PRELOAD", &library).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut cat = cat.spawn().expect("starts");
-    // Once it answers, it has been loaded.
-    let (mut to, mut from) = (cat.stdin.take().expect("piped"), cat.stdout.take().expect("piped"));
-    to.write_all(b"x").expect("takes it");
-    from.read_exact(&mut [0]).expect("answers");
-    let pid = cat.id().to_string();
-    let (text, code) = home.print(&["inspect", &pid, "--gpu", "P100"]);
-    drop(to);
-    cat.wait().expect("ends");
-    assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("[venv]") && text.contains(&format!("process {pid}")), "{text}");
-    assert!(text.contains("1 ✖ libtorch_cuda.so of torch 2.8.0"), "{text}");
 }
 
 /// The dashboard on stand-in GPUs, looking at a home of its own and nowhere else of the user's.

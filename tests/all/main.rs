@@ -33,6 +33,8 @@ mod hostile;
 mod hosts;
 #[cfg(target_os = "linux")]
 mod inspect;
+#[cfg(target_os = "linux")]
+mod inspect_processes;
 mod judges;
 #[cfg(target_os = "linux")]
 mod nvml;

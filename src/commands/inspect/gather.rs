@@ -27,6 +27,8 @@ use crate::engine::installed::short_name;
 struct Named {
     pids: Vec<u32>,
     folders: Vec<PathBuf>,
+    /// Where environments are searched besides.
+    roots: Vec<PathBuf>,
     images: Vec<PathBuf>,
     files: Vec<PathBuf>,
 }
@@ -38,7 +40,8 @@ pub(crate) fn report(
     judges: Vec<Judge>,
 ) -> Result<Report, CliError> {
     let inspected = options.get(&args::INSPECTED);
-    let (named, everything) = (sort(&inspected)?, inspected.is_empty());
+    let everything = inspected.is_empty();
+    let named = Named { roots: options.get(&args::SEARCHED), ..sort(&inspected)? };
     let mut report = Report {
         judges,
         groups: Vec::new(),
@@ -49,7 +52,8 @@ pub(crate) fn report(
     for image in &named.images {
         report.groups.extend(image_groups(image, base, &report.judges)?);
     }
-    if everything || !named.folders.is_empty() || !named.pids.is_empty() {
+    let places = named.folders.iter().chain(&named.roots).next();
+    if everything || places.is_some() || !named.pids.is_empty() {
         environments(named, everything, base, &mut report)?;
     }
     Ok(report)
@@ -155,7 +159,7 @@ fn environments(
     let folders = named.folders.iter().map(|folder| folder.display().to_string());
     let asked: Vec<String> =
         folders.chain(named.pids.iter().map(|pid| format!("process {pid}"))).collect();
-    let places = Places::here(named.folders.clone());
+    let places = Places::here([named.folders.clone(), named.roots].concat());
     let sweep = Sweep { places, pids: named.pids, only_named: !everything };
     let cancel = AtomicBool::new(false);
     let mut inventory = sweep.run(&mut Progress::new(&cancel, |_| {}));

@@ -36,7 +36,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     about: "Show what is installed and which GPUs its binaries support; exits with 1 if one does not support yours",
     more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. A folder that is no environment is searched for environments, then for binaries; of a process, what it has mapped is read. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine, or is damaged, and with 4 if nothing could be judged.",
     args: &[
-        &[&args::INSPECTED],
+        &[&args::INSPECTED, &args::SEARCHED],
         NAMED_GPUS,
         &[&args::LIBRARY],
         &[&args::JSON],
@@ -52,6 +52,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ),
         ("inspect ~/venv --gpu T4 --json", "one environment, for a script"),
         ("inspect /data --gpu T4", "every environment below a folder"),
+        ("inspect --root /data --root /srv", "this machine, and below two folders more"),
     ],
     runs_there: true,
     run,

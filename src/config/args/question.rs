@@ -64,6 +64,8 @@ args! {
         .help("Read rules (*.toml) from this folder too; they take precedence over the built-in ones; may be repeated");
     INSPECTED: Vec<PathBuf> = operand(Form::Operand, "WHAT", Kind::Paths)
         .help("Binary, wheel, environment folder, image.tar or process id; everything on this machine if omitted");
+    SEARCHED: Vec<PathBuf> = option("root", "DIR", Kind::Folders)
+        .help("Search below this folder for environments too, within the same bounds as below the home; may be repeated");
     FILTER: Vec<String> = operand(Form::Operand, "WORD", Kind::List)
         .help("Words to search for; rows must contain all of them");
     ONLY: Option<Only> = option("only", "WHAT", Only::KIND)
