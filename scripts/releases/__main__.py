@@ -8,8 +8,8 @@
 reads git mirrors, one folder each as `frameworks.toml` names them, writes `tags.csv`, `pins.csv` and `archs.csv` in `probes/releases`
 and prints what changed since; `--index` asks pip for the versions of each package that can be installed, for `installs.csv`; `--gates`
 prints every check of the compute capability in one framework, to choose rows of `gates.csv` from; `--wheels`
-scans the wheels of one package with `target/debug/warpscope inspect`, for `wheels.csv`. A framework whose mirror is not there keeps its rows. Releases later than a mirror come from
-`archives.csv`: versions known from the package index, with the pins their archives state.
+scans the wheels of one package with `target/debug/warpscope inspect`, for `wheels.csv`. A framework whose mirror is not there keeps its rows. Releases later than a mirror, and
+all of a framework that has none, come from `archives.csv`: versions known from the package index, with the pins their archives state.
 """
 
 import argparse
@@ -88,7 +88,10 @@ def renew(name: str, text: str):
 
 def read(framework: dict, mirrors: Path) -> dict[str, list[dict]]:
     """The rows of one framework, by table."""
-    name, folder = framework["name"], mirrors / framework["mirror"] / "repo"
+    name = framework["name"]
+    if "mirror" not in framework:
+        return {"tags.csv": [dict(framework=name, version=version, date=date) for version, date, _ in archives(name, [])]}
+    folder = mirrors / framework["mirror"] / "repo"
     if not folder.exists():
         print(f"{name}: no mirror {framework['mirror']}", file=sys.stderr)
         return {}

@@ -93,9 +93,6 @@ fn required(text: &str) -> Vec<(String, VersionRange)> {
         .collect()
 }
 
-/// Packages that fixes install and no index here lists.
-const UNLISTED: &[&str] = &["nunchaku", "tensorrt"];
-
 /// The newest release in a range that can be installed.
 fn newest(all: &BTreeSet<String>, range: &VersionRange) -> Option<String> {
     let parsed = |text: &String| text.parse::<Version>().ok();
@@ -153,8 +150,7 @@ fn wrong(
     let alone = fix.text.trim().starts_with("pip install") && !fix.text.contains("&&");
     for (package, range) in required(&fix.text) {
         let Some(all) = known.get(&package) else {
-            let unlisted = UNLISTED.contains(&package.as_str());
-            return (!unlisted).then(|| format!("{package} is in no table"));
+            return Some(format!("{package} is in no table"));
         };
         let Some(version) = newest(all, &range) else {
             return Some(format!("{package}{} does not exist", range.as_str()));
