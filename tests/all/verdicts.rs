@@ -179,6 +179,7 @@ fn every_case_gets_the_answer_people_got() {
     let cases = cases();
     for (file, case) in &cases {
         assert!(!case.truth.trim().is_empty(), "{file}: {} has no source", case.gpu);
+        assert!(base.rule(&case.truth).is_none(), "{file}: {} is a rule, no source", case.truth);
         let verdict = case.ask(base, file);
         if let Err(what) = case.check(&verdict) {
             wrong.push(format!(
