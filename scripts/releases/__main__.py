@@ -2,11 +2,13 @@
 
     python3 scripts/releases --mirrors DIR [NAME...]
     python3 scripts/releases --index
+    python3 scripts/releases --dates
     python3 scripts/releases --mirrors DIR --gates NAME
     python3 scripts/releases --wheels PACKAGE [--platform win_amd64] [--from VERSION]
 
 reads git mirrors, one folder each as `frameworks.toml` names them, writes `tags.csv`, `pins.csv` and `archs.csv` in `probes/releases`
-and prints what changed since; `--index` asks pip for the versions of each package that can be installed, for `installs.csv`; `--gates`
+and prints what changed since; `--index` asks pip for the versions of each package that can be installed, for `installs.csv`; `--dates` asks it when the
+releases of those without a mirror came, for `tags.csv`; `--gates`
 prints every check of the compute capability in one framework, to choose rows of `gates.csv` from; `--wheels`
 scans the wheels of one package with `target/debug/warpscope inspect`, for `wheels.csv`. A framework whose mirror is not there keeps its rows. Releases later than a mirror, and
 all of a framework that has none, come from `archives.csv`: versions known from the package index, with the pins their archives state.
@@ -17,6 +19,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import dates
 import facts
 import gates
 import wheels
@@ -34,6 +37,7 @@ def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--mirrors", type=Path)
     words.add_argument("--index", action="store_true")
+    words.add_argument("--dates", action="store_true")
     words.add_argument("--gates", metavar="NAME")
     words.add_argument("--wheels", metavar="PACKAGE")
     words.add_argument("--platform", default="")
@@ -44,6 +48,8 @@ def main():
     if words.index:
         rows = [dict(package=package, versions=installable(package)) for package in sorted(known["packages"])]
         renew("installs.csv", written(INSTALLS, rows))
+    if words.dates:
+        from_index(known["indexed"])
     if words.wheels:
         from_wheels(words.wheels, words.platform, words.start)
     if words.gates:
@@ -60,6 +66,13 @@ def from_mirrors(frameworks: list[dict], mirrors: Path):
             rows[name] = [row for row in rows[name] if row["framework"] != framework["name"]] + new
     for name, columns in tables.items():
         renew(name, written(columns, sorted(rows[name], key=sort_key)))
+
+
+def from_index(packages: dict[str, str]):
+    kept = [row for row in rows_of(TABLES / "tags.csv") if row["framework"] not in packages]
+    new = [dict(framework=name, version=version, date=day)
+           for name, package in packages.items() for version, day in dates.released(package).items()]
+    renew("tags.csv", written(TAGS, sorted(kept + new, key=sort_key)))
 
 
 def gates_of(framework: dict, mirrors: Path) -> str:
