@@ -36,7 +36,7 @@ fn the_program_knows_what_the_files_say() {
 
 #[test]
 fn every_part_is_known_dated_and_sourced() {
-    assert_eq!(facts().parts().len(), 334);
+    assert_eq!(facts().parts().len(), 343);
     for part in facts().parts() {
         let name = &part.market_name;
         assert!(facts().arch(part.sm).is_some(), "{name}: {}", part.sm);
@@ -88,6 +88,7 @@ fn names_and_device_ids_are_shared_only_where_it_is_known() {
             "NVIDIA GeForce GTX 1650",
             "NVIDIA GeForce GTX 1650 Ti",
             "NVIDIA GeForce GTX 1650 with Max-Q Design",
+            "NVIDIA GeForce GTX 1660 Ti",
             "NVIDIA GeForce MX450",
             "NVIDIA GeForce RTX 2060",
             "NVIDIA GeForce RTX 2060 SUPER",
