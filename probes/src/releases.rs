@@ -76,15 +76,11 @@ static INSTALLS: LazyLock<Vec<[String; 2]>> =
     LazyLock::new(|| rows(packed!("installs")).filter_map(|row| row.try_into().ok()).collect());
 static PINS: LazyLock<Vec<Span>> =
     LazyLock::new(|| rows(packed!("pins")).filter_map(span).collect());
-static WHEELS: LazyLock<Vec<Span>> = LazyLock::new(|| {
-    rows(packed!("wheels")).filter_map(span).filter(|one| one.row[0] == LINUX).collect()
-});
+static WHEELS: LazyLock<Vec<Span>> =
+    LazyLock::new(|| rows(packed!("wheels")).filter_map(span).collect());
 
 /// The day the newest of the wheels were read.
 pub const WHEELS_READ: &str = "2026-11-23";
-
-/// The platform whose wheels are meant where none is named.
-const LINUX: &str = "linux x86_64";
 
 fn is(order: Option<Ordering>, wanted: fn(Ordering) -> bool) -> bool {
     order.is_some_and(wanted)
@@ -168,11 +164,12 @@ pub fn exists(package: &str, version: &str) -> Option<bool> {
     }
 }
 
-/// The libraries with device code in the wheel of a release for Linux on x86-64. `None` where that wheel was not read and its neighbours
-/// that were differ.
-pub fn wheel(package: &str, version: &str) -> Option<Vec<Library>> {
+/// The libraries with device code in the wheel of a release for Linux on a CPU, as `uname -m` calls it. `None` where that wheel was not
+/// read and its neighbours that were differ.
+pub fn wheel(package: &str, version: &str, cpu: &str) -> Option<Vec<Library>> {
     let (name, version) = (normalized(package), version.parse::<Version>().ok()?);
-    let of = || WHEELS.iter().filter(|one| one.name == name);
+    let here = |one: &Span| one.row[0].strip_prefix("linux ") == Some(cpu);
+    let of = || WHEELS.iter().filter(|one| one.name == name && here(one));
     let changes = || of().flat_map(|one| [Some(&one.first), one.last.as_ref()]).flatten();
     let at = |wanted: fn(Ordering) -> bool| {
         changes().filter(|one| is(one.compare(&version), wanted)).collect::<Vec<_>>().into_iter()
@@ -236,12 +233,13 @@ mod tests {
     #[test]
     fn wheels_are_known_where_both_neighbours_agree() {
         let targets = |package, version| {
-            let libraries = wheel(package, version)?;
+            let libraries = wheel(package, version, "x86_64")?;
             Some(libraries.iter().map(|one| one.code.len()).max().unwrap_or_default())
         };
         assert_eq!(targets("autoawq_kernels", "0.0.9"), Some(6));
         assert_eq!(targets("autoawq-kernels", "0.0.10"), None);
         assert_eq!(targets("lmdeploy", "0.15.0"), Some(8));
         assert_eq!(targets("nobody", "1.0"), None);
+        assert_eq!(wheel("autoawq-kernels", "0.0.9", "aarch64"), None);
     }
 }

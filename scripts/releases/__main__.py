@@ -4,7 +4,7 @@
     python3 scripts/releases --index
     python3 scripts/releases --dates
     python3 scripts/releases --mirrors DIR --gates NAME
-    python3 scripts/releases --wheels PACKAGE [--platform win_amd64] [--from VERSION]
+    python3 scripts/releases --wheels PACKAGE [--platform "linux aarch64"] [--from VERSION]
 
 reads git mirrors, one folder each as `frameworks.toml` names them, writes `tags.csv`, `pins.csv` and `archs.csv` in `probes/releases`
 and prints what changed since; `--index` asks pip for the versions of each package that can be installed, for `installs.csv`; `--dates` asks it when the
@@ -40,7 +40,7 @@ def main():
     words.add_argument("--dates", action="store_true")
     words.add_argument("--gates", metavar="NAME")
     words.add_argument("--wheels", metavar="PACKAGE")
-    words.add_argument("--platform", default="")
+    words.add_argument("--platform", default="linux x86_64")
     words.add_argument("--from", dest="start", default="0")
     words.add_argument("name", nargs="*")
     words = words.parse_args()
@@ -87,8 +87,7 @@ def from_wheels(package: str, platform: str, start: str):
     versions = sorted((one for one in known[package] if order(one) >= order(start)), key=order)
     warpscope = HERE.parent.parent / "target" / "debug" / "warpscope"
     new, _ = wheels.coverage(package, versions, platform, warpscope)
-    where = platform or "linux x86_64"
-    kept = [row for row in rows_of(TABLES / "wheels.csv") if (row["package"], row["platform"]) != (package, where)]
+    kept = [row for row in rows_of(TABLES / "wheels.csv") if (row["package"], row["platform"]) != (package, platform)]
     rows = sorted(kept + new, key=lambda row: (row["package"], row["platform"], row["library"], order(row["first"])))
     renew("wheels.csv", written(wheels.COLUMNS, rows))
 

@@ -13,6 +13,12 @@ from versions import order
 COLUMNS = ["package", "first", "last", "platform", "library", "archs", "ptx", "wheel"]
 NOTHING = ("", {}, {})
 
+# Tags that pip takes for a platform; none where it is that of this machine.
+PLATFORMS = {
+    "linux x86_64": [],
+    "linux aarch64": ["linux_aarch64", "manylinux2014_aarch64"] + [f"manylinux_2_{minor}_aarch64" for minor in range(17, 40)],
+}
+
 
 def coverage(package: str, versions: list[str], platform: str, warpscope: Path) -> tuple[list[dict], dict[str, dict]]:
     """Rows by library for the releases, the oldest first, that differ; those between two that agree are taken to agree with them.
@@ -43,7 +49,8 @@ def scanned(package: str, version: str, platform: str, warpscope: Path) -> tuple
     """The name of a wheel, `{library: (architectures, PTX)}` and what it requires; nothing where there is no wheel."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", folder]
-        command += ["--platform", platform] if platform else []
+        for tag in PLATFORMS.get(platform, [platform]):
+            command += ["--platform", tag]
         if subprocess.run([*command, f"{package}=={version}"], capture_output=True, check=False).returncode != 0:
             return NOTHING
         wheel = next(Path(folder).glob("*.whl"))
@@ -75,7 +82,7 @@ def rows(package: str, platform: str, read: list[tuple]) -> list[dict]:
             elif wheel:
                 row = None
                 if code:
-                    row = dict(package=package, first=version, last=version, platform=platform or "linux x86_64", library=name)
+                    row = dict(package=package, first=version, last=version, platform=platform, library=name)
                     row |= dict(archs=code[0], ptx=code[1], wheel=wheel)
                     found.append(row)
     return found

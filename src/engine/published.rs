@@ -1,6 +1,6 @@
 //! What was published about a version that somebody names: the packages its release pins, and the code its wheel holds.
 //!
-//! The wheel is that of the package index for Linux on x86-64. A library counts as a whole here, so two things are claimed: that the
+//! The wheel is that of the package index for Linux, for the CPU that the GPU is sold with, else for x86-64. A library counts as a whole here, so two things are claimed: that the
 //! package has no code for a GPU, and that it has some, which confirms a rule and refutes none.
 
 use std::path::Path;
@@ -25,6 +25,9 @@ const ALWAYS: &[&str] = &["sgl-kernel"];
 
 /// Packages that compute with torch's operators where they have no kernels of their own.
 const COMPUTE_WITHOUT: &[&str] = &["torchao"];
+
+/// The CPU beside a GPU of which nothing else is known.
+const USUAL_CPU: &str = "x86_64";
 
 /// PTX of a version every driver compiles: the tables do not say which it is.
 const OLDEST: PtxIsa = PtxIsa::new(1, 0);
@@ -78,9 +81,10 @@ pub(super) fn findings(base: &RuleBase, target: &Target, question: &Question) ->
     }
     let own = question.version.as_deref().map(|version| (question.framework.as_str(), version));
     let beside = question.config.packages().filter(|(key, _)| *key != question.framework);
+    let device = (sm, target.cpu().unwrap_or(USUAL_CPU));
     let about = own.into_iter().chain(beside).filter_map(|(id, version)| {
         let framework = base.framework(id)?;
-        finding(base, framework, version, sm, question)
+        finding(base, framework, version, device, question)
     });
     about.collect()
 }
@@ -89,12 +93,12 @@ fn finding(
     base: &RuleBase,
     framework: &Framework,
     version: &str,
-    sm: Sm,
+    (sm, cpu): (Sm, &str),
     question: &Question,
 ) -> Option<Finding> {
     let names = framework.packages.iter();
     let (name, libraries) =
-        names.filter_map(|name| Some((name, releases::wheel(name, version)?))).next()?;
+        names.filter_map(|name| Some((name, releases::wheel(name, version, cpu)?))).next()?;
     let scans: Vec<Scan> = libraries.iter().map(scan_of).collect();
     let package = format!("{name} {version}");
     let runtime = question.config.get("cuda").and_then(|cuda| {
@@ -208,6 +212,15 @@ mod tests {
         let known =
             Question { origin: Origin::Known, ..asked("vllm", "0.8.1", &[("torch", "any")]) };
         assert_eq!(pinned(known).get("torch"), Some("any"));
+    }
+
+    #[test]
+    fn the_wheel_is_for_the_cpu_beside_the_gpu() {
+        let newest = asked("bitsandbytes", "0.50.0", &[]);
+        assert_eq!(said(&newest, (11, 0)), [("bitsandbytes".to_owned(), Outcome::Works)]);
+        assert_eq!(said(&newest, (12, 1)), [("bitsandbytes".to_owned(), Outcome::Works)]);
+        // Wheels for Arm were not read, or there are none.
+        assert_eq!(said(&asked("autoawq-kernels", "0.0.9", &[]), (12, 1)), []);
     }
 
     #[test]

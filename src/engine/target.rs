@@ -7,6 +7,13 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::DeviceFacts;
 
+/// GPUs that NVIDIA sells on one board or chip with an Arm CPU, by how their names begin.
+const ON_ARM: &[&str] = &["Jetson", "DRIVE", "IGX", "NVIDIA GB", "NVIDIA GH", "NVIDIA Thor"];
+
+/// Compute capabilities of chips that hold an Arm CPU too.
+const WITH_ARM: &[Sm] =
+    &[Sm::new(5, 3), Sm::new(6, 2), Sm::new(7, 2), Sm::new(8, 7), Sm::new(11, 0), Sm::new(12, 1)];
+
 /// What is known of one device. An unknown fact decides nothing, and an unknown compute capability never gives "works".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
@@ -86,6 +93,13 @@ impl Target {
         }
     }
 
+    /// The kind of CPU beside it, as `uname -m` calls it: that it is sold with, or that of this machine where the GPU is here.
+    pub fn cpu(&self) -> Option<&'static str> {
+        let arm = ON_ARM.iter().any(|start| self.label.starts_with(start))
+            || self.sm.is_some_and(|sm| WITH_ARM.contains(&sm));
+        if arm { Some("aarch64") } else { (!self.what_if).then_some(std::env::consts::ARCH) }
+    }
+
     /// The facts that rules depend on.
     pub(super) fn facts(&self) -> DeviceFacts<'_> {
         DeviceFacts {
@@ -126,6 +140,16 @@ fn only_chip(sm: Sm) -> Option<String> {
 mod tests {
     use super::*;
     use warpscope_probes::units::Bytes;
+
+    #[test]
+    fn a_gpu_on_a_board_with_an_arm_cpu_names_it() {
+        let what_if = |label: &str, sm| Target::of_sm(label, sm).cpu();
+        assert_eq!(what_if("NVIDIA GB10", Sm::new(12, 1)), Some("aarch64"));
+        assert_eq!(what_if("Jetson AGX Orin 64GB", Sm::new(8, 7)), Some("aarch64"));
+        assert_eq!(what_if("NVIDIA GH200 480GB", Sm::new(9, 0)), Some("aarch64"));
+        assert_eq!(what_if("NVIDIA B200", Sm::new(10, 0)), None);
+        assert_eq!(what_if("GeForce RTX 5090", Sm::new(12, 0)), None);
+    }
 
     #[test]
     fn a_what_if_gpu_does_not_inherit_the_driver_of_this_machine() {

@@ -86,7 +86,7 @@ fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
         let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
         // GPUs of one kind are judged once.
         if !judges.iter().any(|one| one.label == target.label && one.driver == driver) {
-            let cpu = cpu::beside(&target);
+            let cpu = target.cpu();
             judges.push(Judge { label: target.label, sm, driver, cuda: target.cuda, cpu });
         }
     }
