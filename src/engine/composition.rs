@@ -47,12 +47,10 @@ const MAY_BE_SILENT: &[(&str, Stage)] = &[
 /// Builds their makers publish or describe. Any other is somebody else's, of which nothing follows from these.
 const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
 
-/// The device whose code another one loads: same major, lower minor, not of the Jetson line.
-const LOADS_CODE_OF: &[(Sm, Sm)] = &[
-    (Sm::new(8, 6), Sm::new(8, 0)),
-    (Sm::new(8, 9), Sm::new(8, 6)),
-    (Sm::new(10, 3), Sm::new(10, 0)),
-];
+/// The device whose code another one loads: same major, lower minor, not of the Jetson line. From Blackwell on kernels are mostly built for
+/// one device (`sm_100a`), and no other loads them.
+const LOADS_CODE_OF: &[(Sm, Sm)] =
+    &[(Sm::new(8, 6), Sm::new(8, 0)), (Sm::new(8, 9), Sm::new(8, 6))];
 
 /// Why a good rule counts for less than it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
