@@ -199,7 +199,8 @@ fn parts(page: &Rows<'_>, gpu: &Gpu) -> Vec<Line<'static>> {
     let (look, width, units) = (page.look, page.width, page.shared.display.units);
     let mut lines = Vec::new();
     let age = page.age(gpu.read_at.long_turn);
-    if !age.is_empty() && !(gpu.throttle.violations.is_empty() && gpu.nvlinks.is_empty()) {
+    let has_slow = !gpu.throttle.violations.is_empty() || !gpu.nvlinks.is_empty();
+    if has_slow && !age.is_empty() {
         let text = format!("Time below full clocks and NVLinks were read {age}.");
         lines.push(Line::styled(format!("  {text}"), look.style(Role::Absent)));
     }
