@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::readings;
 use crate::units::*;
 
+/// The kind of CPU this program is built for, as `uname -m` calls it.
+pub const CPU: &str = std::env::consts::ARCH;
+
 readings! {
     /// The machine around the GPUs, one moment.
     pub struct Machine {

@@ -5,6 +5,7 @@ use warpscope_probes::Gpu;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::host::CPU;
 use warpscope_probes::rules::DeviceFacts;
 
 /// GPUs that NVIDIA sells on one board or chip with an Arm CPU, by how their names begin.
@@ -97,7 +98,7 @@ impl Target {
     pub fn cpu(&self) -> Option<&'static str> {
         let arm = ON_ARM.iter().any(|start| self.label.starts_with(start))
             || self.sm.is_some_and(|sm| WITH_ARM.contains(&sm));
-        if arm { Some("aarch64") } else { (!self.what_if).then_some(std::env::consts::ARCH) }
+        if arm { Some("aarch64") } else { (!self.what_if).then_some(CPU) }
     }
 
     /// The facts that rules depend on.
