@@ -68,7 +68,9 @@ impl<'t> VersionSearch<'t> {
         let packages = framework.map_or(&[][..], |one| &one.packages);
         let range: VersionRange = span.spec.parse().ok()?;
         let listed = |wanted| packages.iter().find(|one| is_installable(one, &range) == wanted);
-        let text = match listed(Some(true)).or_else(|| listed(None)) {
+        // A name whose releases nobody listed is no way around those that are.
+        let unlisted = || listed(None).filter(|_| listed(Some(false)).is_none());
+        let text = match listed(Some(true)).or_else(unlisted) {
             Some(package) => format!("pip install '{package}{}'", span.spec),
             None if packages.is_empty() => format!("use {title}"),
             None => return None,
