@@ -41,7 +41,12 @@ pub(crate) fn report(
 ) -> Result<Report, CliError> {
     let inspected = options.get(&args::INSPECTED);
     let everything = inspected.is_empty();
-    let named = Named { roots: options.get(&args::SEARCHED), ..sort(&inspected)? };
+    let roots: Vec<PathBuf> = options.get(&args::SEARCHED);
+    if let Some(path) = roots.iter().find(|path| !path.is_dir()) {
+        let hint = "--root names a folder to search for environments";
+        return Err(CliError::Usage(format!("{}: not a folder; {hint}", path.display())));
+    }
+    let named = Named { roots, ..sort(&inspected)? };
     let mut report = Report {
         judges,
         groups: Vec::new(),
