@@ -1,5 +1,5 @@
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,8 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::worker::{Command, Limits, Supervisor, Update, WorkerTarget, supervise};
+use crate::text::clean;
+use crate::worker::{Command, Limits, Supervisor, Update, WorkerEvent, WorkerTarget, supervise};
 
 /// Which child is talked with.
 pub(crate) struct Session<'a> {
@@ -62,20 +63,39 @@ pub(crate) fn talk(
 
 /// What a job has said, kept until something else happens: one that gives way to another process says it all again when it has its next turn.
 #[derive(Default)]
-struct Said(Vec<Update>);
+struct Said {
+    updates: Vec<Update>,
+    /// Whether the user knows that others are waited for.
+    is_waiting: bool,
+}
 
 impl Said {
     fn pass(&mut self, update: Update, handle: &mut impl FnMut(Update)) {
         match &update {
-            Update::Event(_) => return self.0.push(update),
-            Update::Retry(_) => self.0.clear(),
+            Update::Event(_) => return self.updates.push(update),
+            Update::Retry(_) => self.discard(),
             _ => self.tell(handle),
         }
         handle(update);
     }
 
     fn tell(&mut self, handle: &mut impl FnMut(Update)) {
-        self.0.drain(..).for_each(handle);
+        self.updates.drain(..).for_each(handle);
+    }
+
+    fn discard(&mut self) {
+        let why = self.updates.drain(..).find_map(|update| match update {
+            Update::Event(event) => match *event {
+                WorkerEvent::Paused { why } => Some(why),
+                _ => None,
+            },
+            _ => None,
+        });
+        if let Some(why) = why.filter(|_| !self.is_waiting) {
+            self.is_waiting = true;
+            let text = clean(&why, false);
+            writeln!(io::stderr(), "{text}: waiting for it to end (--wait limits that)").ok();
+        }
     }
 }
 

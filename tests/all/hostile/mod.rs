@@ -181,8 +181,8 @@ fn gpus(cases: &mut Vec<Case>) {
     forms(cases, &["stream", "--count", "1"], &[Plain]);
     forms(cases, &["check", "--not-installed", "hardware"], &all);
     forms(cases, &["why", "--not-installed", "hardware", "instruction=mma_bf16"], &all);
-    forms(cases, &["probe", "--only", "gate.dp4a"], &[Plain, Json]);
-    forms(cases, &["selftest", "--gpu", "--kernel", "mem.copy"], &[Plain, Json]);
+    forms(cases, &["probe", "--only", "gate.dp4a", "--wait", "0s"], &[Plain, Json]);
+    forms(cases, &["selftest", "--gpu", "--kernel", "mem.copy", "--wait", "0s"], &[Plain, Json]);
     forms(cases, &["bench", "--gpu", "7"], &[Plain]);
     cases[first..].iter_mut().for_each(|case| case.gpus = true);
 }
