@@ -81,7 +81,7 @@ pub fn matrix(base: &RuleBase, targets: &[Target], assumptions: &Assumptions) ->
         let about = |target| {
             let here = found.iter().copied().filter(|one| is_for(one, target));
             let published = published::findings(base, target, &row.question);
-            Chosen::new(&plans, target, here.chain(&published)).cell
+            Chosen::new(&plans, target, here.chain(&published)).cell()
         };
         targets.iter().map(about).collect()
     };

@@ -2,7 +2,8 @@
 
 use warpscope_probes::rules::RuleBase;
 
-use super::evaluate::cell_of;
+use super::answer::Answer;
+use super::decision::Decision;
 use super::matching::Plan;
 use super::question::Question;
 use super::target::Target;
@@ -35,43 +36,43 @@ struct Span<'p> {
 }
 
 /// The release that answers for one device.
-pub(super) struct Chosen<'p, 'a> {
-    pub(super) plan: &'p Plan<'a>,
-    pub(super) cell: Cell,
+pub(super) struct Chosen<'p> {
+    pub(super) answer: Answer<'p>,
+    /// Whether the evidence, or another release, says otherwise.
+    pub(super) disputed: bool,
     /// `None` for the question as it was put.
     span: Option<Span<'p>>,
 }
 
-impl<'p, 'a> Chosen<'p, 'a> {
+impl<'p> Chosen<'p> {
     /// The newest release; where nothing is known of it, the newest that is known to run. The question as it was put where it names
     /// a release, or none decides.
     pub(super) fn new(
-        plans: &'p [Plan<'a>],
+        plans: &'p [Plan<'_>],
         target: &'p Target,
         extra: impl Iterator<Item = &'p Finding> + Clone,
     ) -> Self {
-        let cell = |plan: &'p Plan<'a>| cell_of(plan, target, extra.clone());
+        let answer = |plan| Answer::new(plan, target, extra.clone());
         let releases = &plans[1..];
-        let cells: Vec<Cell> = releases.iter().map(cell).collect();
-        let newest = cells.len().wrapping_sub(1);
-        let known = cells.iter().rposition(|one| one.outcome != Outcome::Unknown);
-        let at = match known {
-            Some(at) if at == newest => Some(at),
-            _ => cells.iter().rposition(|one| one.outcome.runs()),
+        let mut answers: Vec<Answer<'p>> = releases.iter().map(answer).collect();
+        let outcomes: Vec<Outcome> = answers.iter().map(|one| one.decision.outcome).collect();
+        let newest = outcomes.len().saturating_sub(1);
+        let at = match outcomes.last() {
+            Some(outcome) if *outcome != Outcome::Unknown => Some(newest),
+            _ => outcomes.iter().rposition(|one| one.runs()),
         };
         let Some(at) = at else {
-            let cell = cell(&plans[0]);
-            return Self { plan: &plans[0], cell, span: None };
+            let answer = answer(&plans[0]);
+            return Self { disputed: answer.decision.disputed, answer, span: None };
         };
-        let outcome = cells[at].outcome;
-        let since =
-            cells[..at].iter().rposition(|one| one.outcome != outcome).map_or(0, |one| one + 1);
-        let otherwise = |one: Outcome| one != Outcome::Unknown && one.is_bad() != outcome.is_bad();
-        let disputed = cells[at].disputed || cells.iter().any(|one| otherwise(one.outcome));
+        let (answer, outcome) = (answers.swap_remove(at), outcomes[at]);
+        let since = outcomes[..at].iter().rposition(|one| *one != outcome).map_or(0, |one| one + 1);
+        let otherwise =
+            |one: &Outcome| *one != Outcome::Unknown && one.is_bad() != outcome.is_bad();
         let version = |at: usize| releases[at].question.version.as_deref().unwrap_or_default();
         Self {
-            plan: &releases[at],
-            cell: Cell { disputed, ..cells[at] },
+            disputed: answer.decision.disputed || outcomes.iter().any(otherwise),
+            answer,
             span: Some(Span {
                 first: version(since),
                 last: version(at),
@@ -79,6 +80,12 @@ impl<'p, 'a> Chosen<'p, 'a> {
                 is_newest: at == newest,
             }),
         }
+    }
+
+    /// The outcome alone.
+    pub(super) fn cell(&self) -> Cell {
+        let Decision { outcome, level, .. } = self.answer.decision;
+        Cell { outcome, level, disputed: self.disputed }
     }
 
     /// For which releases the answer holds, where the question named none.

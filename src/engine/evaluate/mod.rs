@@ -11,14 +11,13 @@ use warpscope_probes::rules::RuleBase;
 
 use super::age::as_of;
 use super::answer::Answer;
-use super::decision::{DecidedBy, Decision};
+use super::decision::DecidedBy;
 use super::explanation::Explanation;
 use super::fix::fixes;
-use super::matching::Plan;
 use super::question::Question;
 use super::target::Target;
 use super::unversioned::{Chosen, by_release, plans};
-use super::verdict::{Cell, Finding, Verdict};
+use super::verdict::{Finding, Verdict};
 use super::words::{Filler, has};
 
 /// Answers one question for one device. `extra` is what inspection and live probes found about this very question.
@@ -53,17 +52,7 @@ fn answer(
     let questions = by_release(base, question);
     let plans = plans(base, &questions);
     let chosen = Chosen::new(&plans, target, extra.iter());
-    verdict(&Answer::new(chosen.plan, target, extra.iter())).holding(&chosen)
-}
-
-/// The outcome of a prepared question for one device.
-pub(super) fn cell_of<'a>(
-    plan: &'a Plan<'_>,
-    target: &'a Target,
-    extra: impl Iterator<Item = &'a Finding>,
-) -> Cell {
-    let Decision { outcome, level, disputed, .. } = Answer::new(plan, target, extra).decision;
-    Cell { outcome, level, disputed }
+    verdict(&chosen.answer).holding(&chosen)
 }
 
 impl Answer<'_> {
@@ -114,10 +103,10 @@ impl Verdict {
     }
 
     /// Says for which releases it holds, where the question named none.
-    fn holding(mut self, chosen: &Chosen<'_, '_>) -> Self {
+    fn holding(mut self, chosen: &Chosen<'_>) -> Self {
         if let Some(holds) = chosen.holds() {
             self.reason = format!("{holds}: {}", self.reason);
-            self.disputed = chosen.cell.disputed;
+            self.disputed = chosen.disputed;
         }
         self
     }
