@@ -67,7 +67,7 @@ impl Due {
 /// One line of the table.
 pub(super) struct Reader {
     cadence: Cadence,
-    /// How the keys of its fields begin, where that is told.
+    /// The prefix of its fields' keys; empty where their age is not shown.
     keys: &'static str,
     /// Whether the device offers it, as far as is known.
     is_offered: fn(&Slot) -> bool,

@@ -1,5 +1,5 @@
 use std::future::poll_fn;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::text::clean;
+use crate::commands::output::note;
 use crate::worker::{Command, Limits, Supervisor, Update, WorkerEvent, WorkerTarget, supervise};
 
 /// Which child is talked with.
@@ -46,30 +46,30 @@ pub(crate) fn talk(
         let (to, flag) = (Arc::clone(&asking), Arc::clone(&interrupted));
         let watching = tokio::spawn(stop_at([interrupt, terminate], to, flag));
         let start = || session.target.worker(session.exe);
-        let mut said = Said::default();
+        let mut events = JobEvents::default();
         supervise(start, Supervisor::new(session.limits), asked, |update| {
             if update == Update::Idle {
                 asking.lock().unwrap_or_else(PoisonError::into_inner).take();
             }
-            said.pass(update, &mut handle);
+            events.pass(update, &mut handle);
         })
         .await;
-        said.tell(&mut handle);
+        events.tell(&mut handle);
         watching.abort();
         Ok(())
     })?;
     Ok(interrupted.load(Ordering::Relaxed))
 }
 
-/// What a job has said, kept until something else happens: one that gives way to another process says it all again when it has its next turn.
+/// Events of the current job, held until its state changes: a job that stops for another process reports them again on its next try.
 #[derive(Default)]
-struct Said {
+struct JobEvents {
     updates: Vec<Update>,
     /// Whether the user knows that others are waited for.
     is_waiting: bool,
 }
 
-impl Said {
+impl JobEvents {
     fn pass(&mut self, update: Update, handle: &mut impl FnMut(Update)) {
         match &update {
             Update::Event(_) => return self.updates.push(update),
@@ -93,8 +93,7 @@ impl Said {
         });
         if let Some(why) = why.filter(|_| !self.is_waiting) {
             self.is_waiting = true;
-            let text = clean(&why, false);
-            writeln!(io::stderr(), "{text}: waiting for it to end (--wait limits that)").ok();
+            note(format_args!("{why}: waiting for it to end (--wait limits that)"));
         }
     }
 }
@@ -128,10 +127,10 @@ mod tests {
         let finished = || event(WorkerEvent::Finished { busy_ns: 0.0 });
         let mut told = Vec::new();
         let mut handle = |update| told.push(update);
-        let mut said = Said::default();
+        let mut events = JobEvents::default();
         let lost = [Update::Sent(job()), began(), paused, finished(), Update::Retry(job())];
         let again = [Update::Sent(job()), began(), finished(), Update::Idle];
-        lost.into_iter().chain(again).for_each(|update| said.pass(update, &mut handle));
+        lost.into_iter().chain(again).for_each(|update| events.pass(update, &mut handle));
         let want = [Update::Sent(job()), Update::Retry(job()), Update::Sent(job()), began()];
         let want: Vec<_> = want.into_iter().chain([finished(), Update::Idle]).collect();
         assert_eq!(told, want);

@@ -118,7 +118,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     owner.run(&mut screen, &mail)
 }
 
-/// What is read once values are on the screen, so that nothing takes the processors from whoever asks for those.
+/// What is read once values are on the screen: any earlier it would compete for the processors with the threads that fetch them.
 struct Unread {
     /// Whether rules are read too, not only architectures.
     rules: bool,

@@ -10,7 +10,7 @@ const REST: Duration = Duration::from_secs(1);
 /// What other processes have cost so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Busy {
-    /// Why the job that runs now gives way.
+    /// Why the job that runs now stops for another process.
     pub(super) why: Option<String>,
     /// When the next job may be sent.
     pub(super) until: Duration,
