@@ -33,6 +33,9 @@ pub(crate) struct Asked {
     /// Whether blocks have equal shares of it.
     #[serde(default)]
     pub equal: bool,
+    /// Microseconds that it took, by GPU.
+    #[serde(default)]
+    pub measured_us: BTreeMap<String, f64>,
 }
 
 /// What a multiprocessor holds.

@@ -1,6 +1,6 @@
 //! `build-kernels`: compiles `kernels/cuda` into `kernels/image`, for developers; building and running warpscope needs none of it.
 //!
-//! `cargo run -p warpscope-kernels --features build-kernels --bin build-kernels -- [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
+//! `cargo run -p warpscope-kernels --features build-kernels --bin build-kernels -- [--check | --table | --budgets] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
 //!
 //! A command of its own and not a build script, because images are committed: nobody else needs NVIDIA's compiler, what was tested is
 //! what is shipped, and `--check` shows when sources and images part. NVRTC and not nvcc, because it alone is published as a package
@@ -41,11 +41,12 @@ use tempfile::TempDir;
 use toolchain::{CUDA, Toolchain};
 use warpscope_kernels::Sm;
 
-const USAGE: &str = "build-kernels [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]
+const USAGE: &str = "build-kernels [--check | --table | --budgets] [--toolchain DIR] [--kernels DIR] [FAMILY…]
 
 Compiles kernels/cuda/FAMILY.cu, all where none is named, into the packs of kernels/image, as kernels/kernels.toml says, and writes what it costs into
 kernels/BUDGETS.md.
   --table          build nothing, print what the committed images cost
+  --budgets        build nothing, write kernels/BUDGETS.md for the committed images: after a change of predict.toml
   --check          build aside and name every committed image that differs, is missing or is no longer built
   --toolchain DIR  folder filled by .ci/toolchain; otherwise target/toolchain
   --kernels DIR    folder with cuda/, image/ and kernels.toml; otherwise this package's";
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
 struct Arguments {
     check: bool,
     table: bool,
+    budgets: bool,
     toolchain: PathBuf,
     kernels: PathBuf,
     families: Vec<String>,
@@ -77,14 +79,15 @@ impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let toolchain = kernels.join("../target/toolchain");
-        let mut read =
-            Self { check: false, table: false, toolchain, kernels, families: Vec::new() };
+        let (check, table, budgets) = (false, false, false);
+        let mut read = Self { check, table, budgets, toolchain, kernels, families: Vec::new() };
         while let Some(word) = words.next() {
             let mut folder =
                 || words.next().map(PathBuf::from).ok_or(format!("{word} needs a folder"));
             match &word[..] {
                 "--check" => read.check = true,
                 "--table" => read.table = true,
+                "--budgets" => read.budgets = true,
                 "--toolchain" => read.toolchain = folder()?,
                 "--kernels" => read.kernels = folder()?,
                 option if option.starts_with('-') => return Err(USAGE.to_owned()),
@@ -103,6 +106,10 @@ impl Arguments {
             let all = self.costs(&tools, &chosen, true)?.into_iter();
             let all = all.map(|(name, text)| format!("\n## {name}\n\n{text}"));
             return Ok(table::LEGEND.to_owned() + &all.collect::<String>());
+        }
+        if self.budgets {
+            self.renew(&tools, &chosen)?;
+            return Ok("BUDGETS.md is what the committed images cost".to_owned());
         }
         let aside = self.aside()?;
         let (built, unpacked) = (made(aside.path().join("built"))?, self.unpack(&aside)?);

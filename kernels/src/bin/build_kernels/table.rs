@@ -22,7 +22,8 @@ of all kernels, and the kernel nearest to a limit of its loop. Machine code belo
 The second has times that are **predicted, not measured**, of the variant for which they are shortest: the longest of what device memory, instruction
 issue (4 a clock), integer instructions (half as many), special functions (16 lanes a clock), tensor cores and shared memory (128 bytes a clock) need
 for that loop, at the clock NVIDIA quotes its rates at. Launches, waiting and clocks under load are not in them: a kernel cannot be faster as it is
-written, and will be slower. ≥ marks a time of which one part is unknown, *estimate* a bandwidth that nobody measured.
+written, and will be slower. ≥ marks a time of which one part is unknown, *estimate* a bandwidth that nobody measured. A **bold** time was measured, by
+`tests/gpu/record`; `predict.toml` says when and where.
 ";
 
 /// What `--table` prints above the figures of a family.
@@ -76,7 +77,11 @@ pub(crate) fn section(plan: &Plan, figures: &[&Figure], doings: &[&Doing]) -> St
         format!("{at_least}{us:.1} {by}")
     };
     let asked = plan.works.iter().filter_map(|asked| {
-        let cells = plan.gpus.iter().map(|gpu| best(asked, gpu).map_or_else(none, time));
+        let cells = plan.gpus.iter().map(|gpu| {
+            let predicted = best(asked, gpu).map_or_else(none, time);
+            let measured = asked.measured_us.get(&gpu.name);
+            measured.map_or(predicted.clone(), |us| format!("{predicted}; **{us:.1}**"))
+        });
         let cells: Vec<String> = [work(asked, "")].into_iter().chain(cells).collect();
         cells[1..].iter().any(|cell| *cell != none()).then_some(cells)
     });
