@@ -66,6 +66,8 @@ pub struct Throughput {
     pub logits: Slot,
     /// Bytes of the logits.
     pub logits_bytes: u64,
+    /// The launches of the step that is timed.
+    pub token: Vec<Launch>,
     /// The same step with a kernel for every operation, to be held against the timed one.
     pub apart: Vec<Launch>,
     /// How far the logits of the two may lie apart: twice what the arithmetic may cost either.
@@ -214,7 +216,7 @@ fn set_up(
     let manner = Manner { engine, watched: false };
     let apart = Step::token_apart(&facts, path, &layout, manner).map_err(refused)?;
     let prefill = Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(refused)?;
-    let decode = Step::token(&facts, path, &layout, manner).map_err(refused)?;
+    let token = Step::token(&facts, path, &layout, manner).map_err(refused)?;
     let mut recorded = |machine: &mut dyn Machine, launches: &[Launch], tokens| {
         let timed = timed(&plan, &layout, tokens);
         machine.write(timed.start.0, &timed.start.1)?;
@@ -222,7 +224,7 @@ fn set_up(
         Ok::<_, MachineError>(Timed { graphs, ..timed })
     };
     let prefill = recorded(machine, &prefill, shape.prompt)?;
-    let decode = recorded(machine, &decode, 1)?;
+    let decode = recorded(machine, &token, 1)?;
     let weight_bytes = plan.weight_bytes();
     Ok(Throughput {
         prefill,
@@ -234,6 +236,7 @@ fn set_up(
         l2_resident: weight_bytes < 2.0 * facts.l2_bytes as f64,
         logits: layout.activations.logits,
         logits_bytes: 4 * shape.vocab as u64,
+        token,
         apart,
         limit: 2.0 * path.error_limit(),
         buffers: Vec::new(),
