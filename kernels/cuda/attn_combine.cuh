@@ -30,23 +30,33 @@ template <typename T> __device__ __forceinline__ void store2(T* to, float x, flo
 template <typename T, u32 HEAD>
 __device__ __forceinline__ void combine(const float* parts, T* out, u32 splits) {
     constexpr u32 RECORD = HEAD + RECORD_TAIL, PAIRS = HEAD / 64;
-    float high = LOWEST, total = 0.0f;
-    for (u32 i = lane_id(); i < splits; i += WARP) high = fmaxf(high, load_fresh(parts + i * RECORD + HEAD));
+    // Each lane has the maximum and the total of one part of 32.
+    const auto tail_of = [&](u32 i) {
+        return i < splits ? load_fresh(reinterpret_cast<const float2*>(parts + i * RECORD + HEAD)) : make_float2(LOWEST, 0.0f);
+    };
+    float2 tail = tail_of(lane_id());
+    float high = tail.x, total = 0.0f;
+    for (u32 i = lane_id() + WARP; i < splits; i += WARP) high = fmaxf(high, load_fresh(parts + i * RECORD + HEAD));
     high = warp_max(high);
     float2 sum[PAIRS] = {};
-#pragma unroll 4
-    for (u32 i = 0; i < splits; i++) {
-        const float2* part = reinterpret_cast<const float2*>(parts + i * RECORD);
-        float2 tail = load_fresh(part + HEAD / 2);
-        float factor = exp2_approx(tail.x - high);
-        total = fmaf(tail.y, factor, total);
+    for (u32 base = 0; base < splits; base += WARP) {
+        if (base > 0) tail = tail_of(base + lane_id());
+        const float mine = exp2_approx(tail.x - high);
+        total = fmaf(tail.y, mine, total);
+        const u32 count = min(WARP, splits - base);
+#pragma unroll 8
+        for (u32 i = 0; i < count; i++) {
+            const float2* part = reinterpret_cast<const float2*>(parts + (base + i) * RECORD);
+            const float factor = __shfl_sync(ALL, mine, i);
 #pragma unroll
-        for (u32 p = 0; p < PAIRS; p++) {
-            float2 x = load_fresh(part + p * WARP + lane_id());
-            sum[p].x = fmaf(x.x, factor, sum[p].x);
-            sum[p].y = fmaf(x.y, factor, sum[p].y);
+            for (u32 p = 0; p < PAIRS; p++) {
+                float2 x = load_fresh(part + p * WARP + lane_id());
+                sum[p].x = fmaf(x.x, factor, sum[p].x);
+                sum[p].y = fmaf(x.y, factor, sum[p].y);
+            }
         }
     }
+    total = warp_sum(total);
 #pragma unroll
     for (u32 p = 0; p < PAIRS; p++) store2(out + 2 * (p * WARP + lane_id()), sum[p].x / total, sum[p].y / total);
 }

@@ -6,6 +6,9 @@
 // The plain kernel serves what has no tensor cores for its storage.
 #include "attn_decode_plain.cuh"
 #include "attn_rows.cuh"
+#if __CUDA_ARCH__ >= 900
+#include "tma.cuh"
+#endif
 
 #if __CUDA_ARCH__ >= 750
 
@@ -19,10 +22,10 @@ __device__ __forceinline__ void store_half(u32 address, u16 x) {
     asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(x) : "memory");
 }
 
-// One pair of channels, i and i + HEAD / 2, turned by the angle of the position, into a row of a tile.
+// One pair of channels, i and i + HEAD / 2, turned by the angle of the position (its cosine and sine), into a row of a tile.
 template <typename T, u32 HEAD>
-__device__ __forceinline__ void rotate_pair(const T* from, const float* angles, u32 pair, u32 tile, u32 row) {
-    float a = to_f32(from[pair]), b = to_f32(from[pair + HEAD / 2]), cosine = angles[2 * pair], sine = angles[2 * pair + 1];
+__device__ __forceinline__ void rotate_pair(const T* from, float2 angle, u32 pair, u32 tile, u32 row) {
+    float a = to_f32(from[pair]), b = to_f32(from[pair + HEAD / 2]), cosine = angle.x, sine = angle.y;
     u32 low = tile + swizzled<HEAD>(row, pair / 8) + pair % 8 * 2;
     u32 high = tile + swizzled<HEAD>(row, (pair + HEAD / 2) / 8) + pair % 8 * 2;
     store_half(low, from_f32<T>(a * cosine - b * sine).bits);
@@ -66,12 +69,11 @@ template <u32 HEAD> struct Shared {
     }
 };
 
-// The queries of the group into their tile, and the new row into shared memory and cache.
+// The queries of the group into their tile, and the new row into shared memory and cache. `angle` is that of the one pair of channels a thread has.
 template <typename T, u32 HEAD>
-__device__ __forceinline__ void prepare(const Task<T>& task, const Shared<HEAD>& shared, u32 head, u32 count, u32 kv_head, bool append) {
+__device__ __forceinline__ void prepare(const Task<T>& task, const Shared<HEAD>& shared, u32 head, u32 count, u32 kv_head, bool append, float2 angle) {
     constexpr u32 CHUNKS = HEAD / 8, PAIRS = HEAD / 2;
-    u32 position = task.state->position;
-    const float* angles = task.table + u64(position) * HEAD;
+    static_assert(DECODE_THREADS % PAIRS == 0, "a thread stays with its pair");
     if (!task.rotate) {
         for (u32 at = threadIdx.x; at < count * CHUNKS; at += DECODE_THREADS) {
             u32 row = at / CHUNKS, chunk = at % CHUNKS;
@@ -80,9 +82,9 @@ __device__ __forceinline__ void prepare(const Task<T>& task, const Shared<HEAD>&
         return;
     }
     for (u32 at = threadIdx.x; at < count * PAIRS; at += DECODE_THREADS)
-        rotate_pair<T, HEAD>(task.q + (head + at / PAIRS) * HEAD, angles, at % PAIRS, shared.queries, at / PAIRS);
+        rotate_pair<T, HEAD>(task.q + (head + at / PAIRS) * HEAD, angle, at % PAIRS, shared.queries, at / PAIRS);
     if (!append) return;
-    if (threadIdx.x < PAIRS) rotate_pair<T, HEAD>(task.key + kv_head * HEAD, angles, threadIdx.x, shared.new_key, 0);
+    if (threadIdx.x < PAIRS) rotate_pair<T, HEAD>(task.key + kv_head * HEAD, angle, threadIdx.x, shared.new_key, 0);
     if (threadIdx.x < CHUNKS)
         store_shared16(shared.new_value + threadIdx.x * 16, *reinterpret_cast<const uint4*>(task.value + kv_head * HEAD + threadIdx.x * 8));
 }
@@ -118,10 +120,55 @@ __device__ __forceinline__ void merge(const Shared<HEAD>& shared, const Front& f
     }
 }
 
-// One piece for the heads of a group, at most sixteen. Each warp streams its own chunks of keys without meeting the others; then the four are merged,
-// and whichever block of a group ends last combines the parts: a second launch would cost more than it does.
-// With `rotate`, what the cache holds in front of the position does not depend on the launch in front, and is on its way before that has ended.
+#if __CUDA_ARCH__ >= 900
+// Blocks of a cluster, one a piece.
+constexpr u32 CLUSTER = 8;
+
+// What the blocks of a cluster have becomes the result, through each other's shared memory: each block makes an eighth, and of every four channels a lane
+// merges the warps of one block.
 template <typename T, u32 HEAD>
+__device__ __forceinline__ void merge_in_cluster(const Shared<HEAD>& shared, const Front& front, T* out, u32 head, u32 count) {
+    constexpr u32 QUADS = HEAD / 4;
+    static_assert(WARP % CLUSTER == 0, "the blocks of a quad are lanes of a warp");
+    const u32 source = lane_id() % CLUSTER, all = count * QUADS, each = ceil_div(all, CLUSTER), end = min((blockIdx.x + 1) * each, all);
+    const auto remote = [&](const float& x) { return in_block(shared_address(&x), source); };
+    for (u32 first = blockIdx.x * each; first < end; first += DECODE_THREADS / CLUSTER) {
+        const u32 at = first + threadIdx.x / CLUSTER, row = min(at, all - 1) / QUADS, quad = min(at, all - 1) % QUADS;
+        float part[DECODE_WARPS][4], top[DECODE_WARPS], total[DECODE_WARPS], high = LOWEST;
+#pragma unroll
+        for (u32 w = 0; w < DECODE_WARPS; w++) {
+            top[w] = load_in_cluster(remote(front.tops[w][row]));
+            total[w] = load_in_cluster(remote(front.totals[w][row]));
+            load_in_cluster(part[w], in_block(shared.sums(w, row, quad), source));
+        }
+#pragma unroll
+        for (u32 w = 0; w < DECODE_WARPS; w++) high = fmaxf(high, top[w]);
+#pragma unroll
+        for (u32 step = 1; step < CLUSTER; step *= 2) high = fmaxf(high, shuffle_xor(high, step));
+        float sum[5] = {};
+#pragma unroll
+        for (u32 w = 0; w < DECODE_WARPS; w++) {
+            const float factor = exp2_approx(top[w] - high);
+#pragma unroll
+            for (u32 e = 0; e < 4; e++) sum[e] = fmaf(part[w][e], factor, sum[e]);
+            sum[4] = fmaf(total[w], factor, sum[4]);
+        }
+#pragma unroll
+        for (u32 step = 1; step < CLUSTER; step *= 2)
+#pragma unroll
+            for (u32 e = 0; e < 5; e++) sum[e] += shuffle_xor(sum[e], step);
+        if (source > 0 || at >= end) continue;
+        store2(out + u64(head + row) * HEAD + 4 * quad, sum[0] / sum[4], sum[1] / sum[4]);
+        store2(out + u64(head + row) * HEAD + 4 * quad + 2, sum[2] / sum[4], sum[3] / sum[4]);
+    }
+}
+#endif
+
+// One piece for the heads of a group, at most sixteen. Each warp streams its own chunks of keys without meeting the others; then the four are merged,
+// and whichever block of a group ends last combines the parts: a second launch would cost more than it does. Pieces that are a cluster need no memory for
+// parts, nor a turn through it.
+// With `rotate`, what the cache holds in front of the position does not depend on the launch in front, and is on its way before that has ended.
+template <typename T, u32 HEAD, bool CLUSTERED>
 __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u32* arrivals, T* out) {
     using Chunk = Mover<HEAD, CHUNK_KEYS, WARP>;
     extern __shared__ __align__(256) uint4 dynamic[];
@@ -152,14 +199,18 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
     for (u32 i = 0; i < STAGES; i++) issue(first + i * APART, shared.ring + i * 2 * Chunk::BYTES);
     for (u32 at = threadIdx.x + count * (HEAD / 8); at < MOST_ROWS * (HEAD / 8); at += DECODE_THREADS)
         store_shared16(shared.queries + at * 16, make_uint4(0, 0, 0, 0));
+    float2 angle = {};
+    if (task.rotate) angle = reinterpret_cast<const float2*>(task.table + u64(length - 1) * HEAD)[threadIdx.x % (HEAD / 2)];
     take_turn();
-    prepare<T, HEAD>(task, shared, head, count, kv_head, append);
+    prepare<T, HEAD>(task, shared, head, count, kv_head, append, angle);
     __syncthreads();
-    if (append && offset == 0 && threadIdx.x < HEAD / 8) {
+    const auto remember = [&] {
+        if (!append || offset > 0 || threadIdx.x >= HEAD / 8) return;
         u64 at = u64(length - 1) * stride + threadIdx.x * 8;
         *reinterpret_cast<uint4*>(keys + at) = load_chunk(shared.new_key + threadIdx.x * 16);
         *reinterpret_cast<uint4*>(values + at) = load_chunk(shared.new_value + threadIdx.x * 16);
-    }
+    };
+    if (!CLUSTERED) remember();
     Rows<T, HEAD, CHUNK_KEYS, 1> rows;
     rows.keep_queries(shared.queries, 0);
     for (; first < end; first += APART) {
@@ -205,6 +256,16 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
             store_shared4(at + 4, bits_of(rows.sum[0][j][2 * r + 1]));
         }
     }
+#if __CUDA_ARCH__ >= 900
+    if constexpr (CLUSTERED) {
+        sync_cluster();
+        merge_in_cluster<T, HEAD>(shared, front, out, head, count);
+        // Behind the barrier, which would wait for it.
+        remember();
+        meet_cluster();
+        return;
+    }
+#endif
     __syncthreads();
     merge<T, HEAD>(shared, front, parts, out, head, count);
     if (splits == 1) return;
@@ -233,13 +294,20 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
         u32 head = blockIdx.x;                                                                                        \
         combine<T, HEAD>(parts + u64(head) * splits * (HEAD + RECORD_TAIL), out + u64(head) * HEAD, splits);             \
     }
-#define CORE(T, HEAD)                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(DECODE_THREADS) attn_decode_mma_##T##_h##HEAD(                       \
+#define CORE_AS(name, T, HEAD, CLUSTERED, bounds)                                                                     \
+    extern "C" __global__ void bounds __launch_bounds__(DECODE_THREADS) name(                                         \
         const T* q, const T* key, const T* value, T* keys, T* values, float* parts, u32* arrivals, T* out,            \
         const float* table, const State* state, u32 heads, u32 kv_heads, u32 rotate, float scale) {                   \
-        decode_core<T, HEAD>(Task<T>{q, key, value, keys, values, table, state, heads, kv_heads, rotate, scale},      \
-                             parts, arrivals, out);                                                                   \
+        decode_core<T, HEAD, CLUSTERED>(                                                                              \
+            Task<T>{q, key, value, keys, values, table, state, heads, kv_heads, rotate, scale}, parts, arrivals, out); \
     }
+#if __CUDA_ARCH__ >= 900
+#define CORE(T, HEAD)                                                                                                 \
+    CORE_AS(attn_decode_mma_##T##_h##HEAD, T, HEAD, false, )                                                          \
+    CORE_AS(attn_decode_cluster_##T##_h##HEAD, T, HEAD, true, __cluster_dims__(CLUSTER, 1, 1))
+#else
+#define CORE(T, HEAD) CORE_AS(attn_decode_mma_##T##_h##HEAD, T, HEAD, false, )
+#endif
 
 using f32 = float;
 PLAIN(f32, 128)

@@ -43,7 +43,7 @@ template <u32 E> using Eights = float[E][8];
 // Asks for what will be read soon, and keeps it out of registers until then.
 __device__ __forceinline__ void fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
 
-// The same of many bytes, by one thread.
+// Asks the second-level cache for many bytes that will be read soon, by one thread.
 __device__ __forceinline__ void fetch_bulk(const u8* at, u32 bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(__cvta_generic_to_global(at)), "r"(bytes));
@@ -58,15 +58,21 @@ template <u32 E, typename Work> __device__ __forceinline__ void each_eight(u32 w
     }
 }
 
-// 1/√(mean(x²) + ε). An infinity makes it 0, and 0·∞ is NaN: how one overflow becomes a row of NaN.
-template <u32 E> __device__ __forceinline__ float norm_factor(const Eights<E>& x, u32 width, float epsilon) {
-    __shared__ float scratch[WARP];
+// 1/√(Σx² · part + ε). An infinity makes it 0, and 0·∞ is NaN: how one overflow becomes a row of NaN. Each norm has a scratch of its own, so that
+// warps meet once.
+template <u32 E> __device__ __forceinline__ float norm_factor(const Eights<E>& x, float part, float epsilon, float* scratch) {
     float sum = 0.0f;
 #pragma unroll
     for (u32 e = 0; e < E; e++)
 #pragma unroll
         for (u32 i = 0; i < 8; i++) sum = fmaf(x[e][i], x[e][i], sum);
-    return 1.0f / sqrtf(block_sum(sum, scratch) / float(width) + epsilon);
+    sum = warp_sum(sum);
+    if (lane_id() == 0) scratch[warp_id()] = sum;
+    __syncthreads();
+    sum = warp_sum(lane_id() < blockDim.x / WARP ? scratch[lane_id()] : 0.0f);
+    float factor;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(factor) : "f"(fmaf(sum, part, epsilon)));
+    return factor;
 }
 
 // The row of the token; one that is not in the vocabulary is NaN.
@@ -82,15 +88,15 @@ template <u32 E, typename T> __device__ __forceinline__ void embed(const Row<T>&
 }
 
 // The residual stream and the norm of `x`.
-template <u32 E, typename T> __device__ __forceinline__ void add_norm(const Row<T>& row, Eights<E>& stream) {
-    Eights<E> value = {}, gain;
+template <u32 E, typename T>
+__device__ __forceinline__ void add_norm(const Row<T>& row, Eights<E>& stream, const Eights<E>& gain, float part, float* scratch) {
+    Eights<E> value = {};
     each_eight<E>(row.width, [&](u32 e, u32 at) {
-        load8(row.gains + at, gain[e]);
         if (row.made == NORMED_WIDE) load8(static_cast<const float*>(row.x) + at, value[e]);
         else load8(static_cast<const T*>(row.x) + at, value[e]);
         load8(row.stream + at, stream[e]);
     });
-    const float factor = norm_factor<E>(value, row.width, row.epsilon);
+    const float factor = norm_factor<E>(value, part, row.epsilon, scratch);
     each_eight<E>(row.width, [&](u32 e, u32) {
 #pragma unroll
         for (u32 i = 0; i < 8; i++) {
@@ -103,10 +109,13 @@ template <u32 E, typename T> __device__ __forceinline__ void add_norm(const Row<
 // Waits for the launch in front, and puts the row into shared memory. What comes before it must not depend on that launch. Norms take rows of
 // E eights a thread.
 template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>& row, uint4* staged) {
+    __shared__ float scratch[2][WARP];
+    Eights<E> gain, next;
+    const float part = 1.0f / float(row.width);
     if (row.made != AS_IS) {
-        each_eight<E>(row.width, [&](u32, u32 at) {
-            if (row.made != EMBEDDED) fetch(row.gains + at);
-            fetch(row.next + at);
+        each_eight<E>(row.width, [&](u32 e, u32 at) {
+            if (row.made != EMBEDDED) load8(row.gains + at, gain[e]);
+            load8(row.next + at, next[e]);
         });
     }
     // Nobody writes weights. Behind the block's own, so that memory is not idle while the next launch waits for results and makes its row.
@@ -114,18 +123,18 @@ template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>&
     take_turn();
     if (row.made == AS_IS) {
         const uint4* from = static_cast<const uint4*>(row.x);
+#pragma unroll 4
         for (u32 i = threadIdx.x; i < row.width / WIDE<T>; i += blockDim.x) staged[i] = from[i];
         __syncthreads();
         return;
     }
-    Eights<E> stream = {}, next;
+    Eights<E> stream = {};
     if (row.made == EMBEDDED) embed<E>(row, stream);
-    else add_norm<E>(row, stream);
+    else add_norm<E>(row, stream, gain, part, scratch[0]);
     each_eight<E>(row.width, [&](u32 e, u32 at) {
-        load8(row.next + at, next[e]);
         if (blockIdx.x == 0) store8(row.sum + at, stream[e]);
     });
-    const float factor = norm_factor<E>(stream, row.width, row.epsilon);
+    const float factor = norm_factor<E>(stream, part, row.epsilon, scratch[1]);
     each_eight<E>(row.width, [&](u32 e, u32 at) {
 #pragma unroll
         for (u32 i = 0; i < 8; i++) stream[e][i] = stream[e][i] * factor * next[e][i];

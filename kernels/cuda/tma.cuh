@@ -77,6 +77,12 @@ __device__ __forceinline__ u32 in_block(u32 at, u32 rank) {
 __device__ __forceinline__ void load_in_cluster(float (&out)[4], u32 at) {
     asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(out[0]), "=f"(out[1]), "=f"(out[2]), "=f"(out[3]) : "r"(at) : "memory");
 }
+// Four of them.
+__device__ __forceinline__ float load_in_cluster(u32 at) {
+    float x;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
+    return x;
+}
 // Until all threads of the cluster are here, and see what any of them wrote before.
 __device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");

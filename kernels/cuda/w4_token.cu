@@ -6,7 +6,6 @@
 
 // Fits the row in shared memory to nibbles; gives what results are multiplied by because it had to be made small for that.
 template <typename T> __device__ __forceinline__ float fit(uint4* staged, u32 width) {
-    __shared__ float scratch[WARP];
     bool wide = false;
     for (u32 i = threadIdx.x; i < width / 8; i += blockDim.x) {
         u32 b[4];
@@ -15,7 +14,7 @@ template <typename T> __device__ __forceinline__ float fit(uint4* staged, u32 wi
         for (u32 p = 0; p < 4; p++)
             if (p / 2 == Skinny<T>::FITTED) wide |= (b[p] & 0x7fffu) >= Skinny<T>::MOST || (b[p] >> 16 & 0x7fffu) >= Skinny<T>::MOST;
     }
-    const bool small = block_sum(wide ? 1.0f : 0.0f, scratch) > 0.0f;
+    const bool small = __syncthreads_or(wide);
     for (u32 i = threadIdx.x; i < width / 8; i += blockDim.x) {
         u32 b[4];
         words_of(staged[i], b);
@@ -57,14 +56,13 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
     };
     Run<R> run = place(blockIdx.x * outputs);
     begin(run);
+    const Constants of = constants<T>();
     stage<1>(row, staged);
     // The four tokens of a product are the one there is.
     const float more = fit<T>(staged, row.width);
     const Staged mine = Staged{u32(__cvta_generic_to_shared(staged))} + (first * GROUP + Tokens<M>::column());
-    const Constants of = constants<T>();
     u32 half = 0, output = blockIdx.x * outputs;
     do {
-        if (R == 2 && output > blockIdx.x * outputs) begin(run);
         Staged at = mine;
         Products<R, M> sum = {};
         for (i32 left = i32(count); left > 0; left -= AHEAD) {
@@ -83,10 +81,7 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
         }
         if (R == 2 && output + gridDim.x * outputs < n) {
             run = place(output + gridDim.x * outputs);
-#pragma unroll
-            for (u32 r = 0; r < R; r++)
-#pragma unroll 1
-                for (u32 at = 0; at < 2 * min(AHEAD, count); at++) fetch(run.words[r] + at * WARP);
+            begin(run);
         }
         Sums<R, M> all;
         combine<R, M>(all, sum);

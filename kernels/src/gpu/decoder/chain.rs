@@ -9,11 +9,12 @@
 //! such kernel waits before it lets the next one start, so at most two are in the air, and what the one before the predecessor wrote is there without
 //! waiting. The first launch of a token is never early: all tokens before it have ended.
 //!
-//! Its weights are on their way into registers only where a multiprocessor has some left for its blocks. Of 65 536, 16-bit products take two blocks of
-//! 20 000 and leave a third; two tiles of 4-bit weights take 49 000 to 65 000, two blocks of NF4 63 000: behind or in front of these a launch begins when
-//! blocks end. Fewer warps for those would leave half as many weights in flight. So each product, behind its own loads, has the copy engine bring the first
-//! weights of the next one into the second-level cache, one instruction a block: of an int4 layer of the large model (2 to 12 MB a product) an eighth of 50
-//! MB is most. Memory is then busy while a launch waits for results and makes its row.
+//! Weights of a dense product are on their way into shared memory before its row is there: a block of 512 threads on each multiprocessor takes half of
+//! its registers, and 64 KiB beside the row, so that one of the launch behind finds room. Those of packed ones are on their way into registers where a
+//! multiprocessor has some left: two tiles of 4-bit weights take 49 000 to 65 000 of 65 536, two blocks of NF4 63 000, and behind or in front of these a
+//! launch begins when blocks end. So each of these, behind its own loads, has the copy engine bring the first weights of the next one into the
+//! second-level cache, one instruction a block, an eighth of the cache at most: 9 µs of 292 on an H200. Of dense ones that cost 32 µs of 481, and weights
+//! that attention asked for cost more the more they were (40 µs for a third of the cache): both were rejected.
 //!
 //! The factor of the second norm behind the products, which would take one of two block-wide sums off that path, was rejected. Until then the row would be
 //! stream · gain: in fp16 that overflows where the stream and the normed row do not, as with a stream of 2^10 and gains of 2^6, so that models that run
@@ -21,11 +22,12 @@
 //! of their own, which is what a chain is held against. What it would save, ten shuffles, two barriers and a root, some 400 clocks for each of two launches
 //! a layer, is 5 µs of a token of the large model (an estimate), where weights are on their way meanwhile.
 //!
-//! A persistent kernel for the whole token was rejected. What it saves is the dependency of a launch, about 1.2 µs each (an estimate), 62 · 1.2 = 74 µs a
-//! token, against 260 µs (bf16) or 73 µs (4 bits) of streaming on an H200. But each of those dependencies becomes a barrier over the device: an
-//! atomic of every block and a poll of memory, two trips to the second-level cache, which is about a microsecond itself; early starts hide the same
-//! latency behind the same prefetched weights. It would need all blocks resident at once, by a launch that old drivers refuse on a shared card, and
-//! registers and shared memory of its greediest part for all parts. This is an argument and no measurement: whether it pays, a device tells.
+//! A persistent kernel for the whole token was rejected. On an H200, with a row read and summed twice between two steps, a launch that starts early adds
+//! 1.1 µs, and a barrier over 132 blocks (an atomic of every block and a poll of memory) 1.4; it would need all blocks resident at once, by a launch
+//! that old drivers refuse on a shared card, and registers and shared memory of its greediest part for all parts.
+//!
+//! There a token of the large model takes 481 µs in bf16 and 283 in 4 bits, where its weights alone take 252 and 73 (2026-11-26, `token_launches`): of a
+//! layer's 40 µs in bf16 the dependent parts of QKV, attention and the output projection are 15, of which streaming would be 5.
 
 use super::layout::Matrix;
 use super::path::Sums;
@@ -206,12 +208,15 @@ impl Chain<'_> {
         Ok(())
     }
 
-    /// Lets what waits by itself start early, and products ask for weights of the next.
+    /// Lets what waits by itself start early, and packed products ask for an eighth of the cache of the next one's weights, so that what they stream
+    /// themselves does not drive them out. What dense products read is on its way by their own early start.
     fn hastened(self) -> Vec<Launch> {
         let can = self.step.facts.sm.major >= 9;
-        let (facts, mut launches) = (self.step.facts, self.step.launches);
+        let (cache, mut launches) = (self.step.facts.l2_bytes, self.step.launches);
         for (this, next) in self.products.iter().zip(self.products.iter().skip(1)) {
-            token::fetch_later(facts, &mut launches[this.0], next.1);
+            if launches[this.0].family != "gemv_token" {
+                token::fetch_later(&mut launches[this.0], next.1, cache / 8);
+            }
         }
         for launch in launches.iter_mut().skip(1) {
             launch.early = can && WAITING.contains(&launch.family);

@@ -31,6 +31,11 @@ const PLAIN: [&str; 3] = ["attn_decode_f32_h128", "attn_decode_f16_h128", "attn_
 const COMBINE: [&str; 3] =
     ["attn_combine_f32_h128", "attn_combine_f16_h128", "attn_combine_bf16_h128"];
 const CORES: [&str; 2] = ["attn_decode_mma_f16_h128", "attn_decode_mma_bf16_h128"];
+const CLUSTERS: [&str; 2] = ["attn_decode_cluster_f16_h128", "attn_decode_cluster_bf16_h128"];
+/// Pieces that are a cluster, and most positions for which so few are worth it: on an H200 joining pieces through memory took 2.6 µs of the 5.5 of 513
+/// positions, and a warp reads sixteen keys in 0.7.
+const CLUSTER: u32 = 8;
+const CLUSTERED_POSITIONS: u32 = 2048;
 
 /// Memory a decode needs besides its operands.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +75,14 @@ fn blocks_per_piece(facts: &DeviceFacts, element: Element, heads: Heads) -> u32 
 /// Pieces that the keys of a kv head are split into: enough to fill the device twice, none shorter than worth it.
 pub fn splits(facts: &DeviceFacts, element: Element, heads: Heads, capacity: u32) -> u32 {
     let blocks = blocks_per_piece(facts, element, heads);
-    (2 * facts.sms).div_ceil(blocks).min(capacity.div_ceil(LEAST_PIECE)).max(1)
+    let pieces = (2 * facts.sms).div_ceil(blocks).min(capacity.div_ceil(LEAST_PIECE)).max(1);
+    let clustered = has_clusters(facts, element) && capacity <= CLUSTERED_POSITIONS;
+    if clustered && pieces > 1 { CLUSTER } else { pieces }
+}
+
+/// Whether the pieces of a group may be the blocks of a cluster. Tried on sm_90 only.
+fn has_clusters(facts: &DeviceFacts, element: Element) -> bool {
+    facts.sm.major == 9 && takes_fresh(facts, element)
 }
 
 /// Bytes of the partial results that [`decode`] needs.
@@ -98,7 +110,9 @@ pub fn decode(
     }
     let grid = [splits, blocks_per_piece(facts, element, at.heads)];
     if takes_fresh(facts, element) {
-        let entry = CORES[usize::from(element == Element::Bf16)];
+        let clustered = splits == CLUSTER && has_clusters(facts, element);
+        let entries = if clustered { CLUSTERS } else { CORES };
+        let entry = entries[usize::from(element == Element::Bf16)];
         let mut launch = launch("attn_decode", entry, grid, THREADS);
         launch.shared_bytes = shared_bytes(facts, at.heads.head);
         launch.args = core_args(at, scratch, fresh);

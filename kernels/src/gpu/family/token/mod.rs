@@ -98,16 +98,20 @@ pub struct Product {
     pub y: Slot,
 }
 
-/// Threads of a block that streams dense or NF4 weights.
-const THREADS: u32 = 256;
+/// Threads of a block that streams dense weights.
+const DENSE_THREADS: u32 = 512;
 /// Warps of it.
-const WARPS: u32 = 8;
-/// Rows of a warp.
-const WARP_ROWS: u32 = 4;
+const WARPS: u32 = DENSE_THREADS / 32;
+/// Steps of 512 bytes that a warp of it takes at a time.
+const CHUNK: u32 = 4;
+/// Bytes that are on their way in its shared memory, behind the row: two chunks a warp. Before sm_80 they are in registers.
+const RING_BYTES: u32 = WARPS * 2 * CHUNK * 512;
+/// Threads of a block that streams NF4 weights.
+const NF4_THREADS: u32 = 256;
 /// Most bytes of a row in shared memory.
 const ROW_BYTES: u32 = 32 << 10;
-/// Most numbers of a row whose norm a block of [`THREADS`] computes: two eights a thread.
-const MOST_NORMED: u32 = 16 * THREADS;
+/// Most numbers of a row whose norm a block of dense weights computes, an eight a thread, or one of NF4 weights, two a thread.
+const MOST_NORMED: u32 = 8 * DENSE_THREADS;
 /// Rows of a tile of packed weights, and columns of a group.
 const TILE: u32 = 16;
 const GROUP: u32 = 128;
@@ -144,7 +148,7 @@ pub fn launch(facts: &DeviceFacts, product: &Product) -> Result<Option<Launch>, 
     dispatch.map(|dispatch| product.launch(&dispatch)).transpose()
 }
 
-/// Dense weights: as many blocks as leave room for those of the launch behind.
+/// Dense weights: a block on each multiprocessor, which leaves room for one of the launch behind.
 fn dense(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     let entry = match product.element {
         Element::F16 => "gemv_token_f16",
@@ -157,26 +161,29 @@ fn dense(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     if !fits || !product.takes_norm(MOST_NORMED) {
         return None;
     }
-    let most = 2 * facts.sms.max(1);
-    let split = split(most, product.rows, product.k.div_ceil(32 * 16 / size));
-    let blocks = product.rows.div_ceil(WARP_ROWS * WARPS / split).min(most);
-    let shared_bytes = product.k * size;
+    let most = facts.sms.max(1);
+    let gated = product.kept == Kept::Gated;
+    let units = if gated { product.rows / 2 } else { product.rows };
+    let split = split(most, units, product.k.div_ceil(32 * 16 / size));
+    let blocks = (units * split).div_ceil(WARPS).min(most);
+    let ring = if facts.sm.major >= 8 { RING_BYTES } else { 0 };
+    let shared_bytes = product.k * size + ring;
     Some(Dispatch {
         family: "gemv_token",
         entry,
         blocks,
-        threads: THREADS,
+        threads: DENSE_THREADS,
         shared_bytes,
         split: Some(split),
     })
 }
 
-/// Warps that share four rows: what leaves the busiest of so many blocks the fewest rows, of equals the fewest. None is without work in rows of so
-/// many steps.
+/// Warps that share a row: what leaves the busiest of so many blocks the fewest steps, and one more for each time that warps meet; of equals the
+/// fewest. None is without work.
 fn split(blocks: u32, rows: u32, steps: u32) -> u32 {
     let busiest = |split: u32| {
-        let turn = WARP_ROWS * WARPS / split;
-        rows.div_ceil(turn).div_ceil(blocks) * turn
+        let turns = rows.div_ceil(blocks * WARPS / split);
+        turns * (steps.div_ceil(split).next_multiple_of(CHUNK) + u32::from(split > 1))
     };
     let useful = |split: &u32| *split <= steps.next_power_of_two();
     [1, 2, 4, 8].into_iter().filter(useful).min_by_key(|split| busiest(*split)).unwrap_or(1)
@@ -238,7 +245,7 @@ fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
         family: "nf4_token",
         entry,
         blocks,
-        threads: THREADS,
+        threads: NF4_THREADS,
         shared_bytes,
         split: None,
     })
@@ -259,11 +266,10 @@ impl Weights {
 /// Bytes that a bulk fetch counts in.
 const LINE: u64 = 128;
 
-/// Has a product ask for the first of the weights of a later one, each block for its part: as much as an eighth of the second-level cache, so that what
-/// it streams itself does not drive them out.
-pub fn fetch_later(facts: &DeviceFacts, launch: &mut Launch, (place, bytes): (Slot, u64)) {
-    let blocks = u64::from(launch.grid[0]).max(1);
-    let each = bytes.min(facts.l2_bytes / 8) / blocks / LINE * LINE;
+/// Has a launch that takes such a request ask for the first of the weights of a later one, each block for its part: at most so many bytes.
+pub fn fetch_later(launch: &mut Launch, (place, bytes): (Slot, u64), most: u64) {
+    let blocks: u64 = launch.grid.iter().map(|side| u64::from(*side)).product();
+    let each = bytes.min(most) / blocks.max(1) / LINE * LINE;
     let Ok(each) = u32::try_from(each) else { return };
     let without = launch.args.len() - 2;
     launch.args.truncate(without);
@@ -334,13 +340,9 @@ impl Product {
 mod tests {
     use super::*;
 
-    /// By hand: an eighth of 50 MiB over 200 blocks are 32 768 bytes each; 2 MiB over 64 are 32 768, all of it.
+    /// By hand: 6.25 MiB over 200 blocks are 32 768 bytes each; 2 MiB over 64 are 32 768, all of it.
     #[test]
     fn a_part_of_the_cache_is_asked_for_and_no_more_than_there_is() {
-        let facts = DeviceFacts {
-            l2_bytes: 50 << 20,
-            ..crate::gpu::family::gemm::tests::device((9, 0), 132)
-        };
         let place = Slot { buffer: crate::gpu::BufferId(7), offset: 256 };
         for (blocks, bytes, each) in [(200, 1 << 30, 32_768), (64, 2 << 20, 32_768), (264, 999, 0)]
         {
@@ -348,24 +350,28 @@ mod tests {
                 family: "gemv_token",
                 entry: "gemv_token_f16",
                 grid: [blocks, 1, 1],
-                block: [THREADS, 1, 1],
+                block: [DENSE_THREADS, 1, 1],
                 shared_bytes: 0,
                 args: vec![Arg::U32(5), place.into(), Arg::U32(0)],
                 early: false,
             };
-            fetch_later(&facts, &mut launch, (place, bytes));
+            fetch_later(&mut launch, (place, bytes), (50 << 20) / 8);
             assert_eq!(launch.args, [Arg::U32(5), place.into(), Arg::U32(each)]);
             assert!(u64::from(blocks * each) <= bytes);
         }
     }
 
-    /// Of an H200 with two blocks on each of 132 multiprocessors.
+    /// Of an H200 with a block on each of 132 multiprocessors, and rows of 4 KiB, which are two chunks.
     #[test]
     fn rows_are_shared_as_evenly_as_can_be() {
-        let of = |rows| split(264, rows, 8);
-        assert_eq!(of(8192), 1, "32 rows for 256 of 264 blocks, whatever is shared");
-        assert_eq!(of(2048), 4, "one turn of eight rows is two of four");
-        assert_eq!(of(11_264), 8, "eleven turns of four rows; three of sixteen are 48");
-        assert_eq!(split(264, 4, 1), 1, "a row of one step is not shared");
+        let of = |rows| split(132, rows, 8);
+        assert_eq!(of(2048), 1, "2112 warps have a row each");
+        assert_eq!(
+            of(3072),
+            2,
+            "three turns of a chunk; by themselves some warps have two rows, four chunks"
+        );
+        assert_eq!(of(8192), 1, "four rows");
+        assert_eq!(split(132, 4, 1), 1, "a row of one step is not shared");
     }
 }
