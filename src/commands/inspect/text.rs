@@ -241,7 +241,10 @@ fn library(scan: &Scan, all: &[Scan], judges: &[Judge], style: Style) -> String 
     let cells: Vec<String> = judges
         .iter()
         .enumerate()
-        .map(|(at, judge)| cell(at + 1, scan.kernel_coverage(judge.sm, judge.driver), words))
+        .map(|(at, judge)| match (judge.sm, judge.driver) {
+            (sm, driver) if scan.loads_its_own_code(sm, driver) => format!("{} -", at + 1),
+            (sm, driver) => cell(at + 1, scan.kernel_coverage(sm, driver), words),
+        })
         .collect();
     unbroken(&mut text, &cells, "   ", 6, words);
     for warning in &scan.warnings {

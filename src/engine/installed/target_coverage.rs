@@ -77,7 +77,7 @@ fn units(count: u32) -> String {
 }
 
 /// Judges the scanned libraries of a package, of builds for several CUDA versions the one that fits `runtime`. `None` when none of them
-/// carries code the CUDA runtime would load.
+/// carries code the CUDA runtime would load, or only some that loads its code itself.
 pub fn target_coverage<'a>(
     package: &str,
     scans: impl Iterator<Item = &'a Scan>,
@@ -94,7 +94,9 @@ pub fn target_coverage<'a>(
         breadth: targets(scan).count(),
         special: is_special(scan),
     };
-    let judged = scans.iter().map(judge).filter(|one| one.coverage.total() > 0).collect();
+    let is_judged =
+        |one: &Judged<'_>| one.coverage.total() > 0 && !one.scan.loads_its_own_code(device, driver);
+    let judged = scans.iter().map(judge).filter(is_judged).collect();
     let judged = chosen(judged, runtime);
     // The library for the most architectures is the package's own; those for few are features of it.
     let main = judged.iter().max_by_key(|one| (one.breadth, one.coverage.total()))?;

@@ -123,3 +123,18 @@ fn what_carries_no_code_is_not_judged() {
         assert_eq!(found, None);
     }
 }
+
+/// As cuFFT 12.0.0.61 is: one unit that the linker left for sm_75, thousands as data.
+#[test]
+fn what_loads_its_code_itself_is_not_judged_by_what_the_runtime_finds() {
+    let mut cufft = library("libcufft.so.12", &[("cubin", "sm_75")], &[]);
+    cufft.data = library("", &[("cubin", "sm_80"), ("cubin", "sm_90")], &[]).executable;
+    cufft.data[0].1 = 393;
+    let judged = |sm| target_coverage("cufft 12", [&cufft].into_iter(), (sm, None), None);
+    assert_eq!(judged(Sm::new(9, 0)), None);
+    assert_eq!(judged(Sm::new(6, 0)).map(|one| one.outcome), Some(Outcome::Fails));
+    // A few tables as data change nothing.
+    cufft.data[0].1 = 1;
+    let judged = target_coverage("x 1", [&cufft].into_iter(), (Sm::new(9, 0), None), None);
+    assert_eq!(judged.map(|one| one.outcome), Some(Outcome::Fails));
+}

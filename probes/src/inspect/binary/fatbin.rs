@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use warpscope_kernels::Suffix;
 
+use super::cubin;
+use super::elf::Elf;
 use super::image::{Compression, Image, ImageKind, is_too_small, sm_from};
 use super::isa::PtxIsa;
 use super::source::{Fault, Reader, u16_in, u32_in, u64_in};
@@ -26,6 +28,9 @@ const LONGEST_HEADER: u32 = 1 << 20;
 
 /// Kind of an entry that holds several images compressed together, with a table of them after its header.
 const CONCATENATED: u16 = 0x100;
+
+/// Machine code larger than this has a kernel.
+const LARGEST_BARE: u64 = 8192;
 
 /// Bits of an entry's flags.
 const OLD: u64 = 0x1000;
@@ -224,15 +229,31 @@ pub(super) fn container(
                 return concatenated(reader, at, &header, &mut found);
             }
             let what = "a fat binary entry for an impossible compute capability";
-            let image = header
+            let mut image = header
                 .image(header.compression(), header.unpacked())
                 .ok_or(Fault::Malformed { what, at })?;
+            image.empty = image.empty || is_bare(reader, &image, &payload);
             found.add(image, stored, header.unpacked());
             Ok(())
         });
         found.fault = step.err();
     }
     Ok(Some(found))
+}
+
+/// Whether machine code that lies uncompressed has sections, and none of a kernel. `nvlink` notes the folders it was told to search, so that
+/// what it leaves where there was nothing to link can be larger than a small kernel: 1,904 bytes for sm_75 in libcufftw.so.12 (12.0.0.61).
+fn is_bare(reader: &mut Reader, image: &Image, payload: &Range<u64>) -> bool {
+    let length = payload.end - payload.start;
+    if image.kind != ImageKind::Cubin
+        || image.compression != Compression::None
+        || length > LARGEST_BARE
+    {
+        return false;
+    }
+    let bytes = reader.copy(payload.start, length as usize);
+    let elf = bytes.and_then(|bytes| Elf::read(&bytes.as_slice()));
+    elf.is_ok_and(|elf| elf.sections().next().is_some() && cubin::kernels(&elf).next().is_none())
 }
 
 /// Where the payloads of a container lie, as far as it can be read and at most `most` of them.

@@ -155,6 +155,15 @@ impl Scan {
         coverage(with_kernels(&self.data), device, driver)
     }
 
+    /// Whether it keeps most of its kernels as data, some for this GPU among them, while the CUDA runtime finds nothing for it. Such a
+    /// library loads its code itself, and what the runtime finds decides nothing: of libcufft.so.12 (12.0.0.61) that is one unit for sm_75
+    /// which `nvlink` left, beside thousands.
+    pub fn loads_its_own_code(&self, device: Sm, driver: Option<PtxIsa>) -> bool {
+        let found = self.kernel_coverage(device, driver);
+        let data = self.data_coverage(device, driver);
+        found.cubin + found.jit == 0 && data.cubin + data.jit > 0 && data.total() > found.total()
+    }
+
     /// What can be expected of it on a GPU.
     pub fn reach(&self, device: Sm, driver: Option<PtxIsa>) -> Reach {
         let found = self.kernel_coverage(device, driver);

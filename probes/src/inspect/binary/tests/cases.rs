@@ -199,3 +199,32 @@ fn a_deflated_stream_reads_like_the_bytes_it_was_made_from() {
     let mut into = [0; 8];
     assert_eq!(Inflated::new(&cut, bytes.len() as u64).read_at(2_999_000, &mut into).unwrap(), 0);
 }
+
+/// A fat binary of one uncompressed cubin for sm_75.
+fn fat(cubin: &[u8]) -> Vec<u8> {
+    let payload = cubin.len().next_multiple_of(8);
+    let mut bytes = vec![0; 16 + 64];
+    bytes[..8].copy_from_slice(&[0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0]);
+    bytes[8..16].copy_from_slice(&(64 + payload as u64).to_le_bytes());
+    let entry = &mut bytes[16..];
+    entry[..8].copy_from_slice(&[2, 0, 1, 1, 64, 0, 0, 0]);
+    entry[8..16].copy_from_slice(&(payload as u64).to_le_bytes());
+    entry[28] = 75;
+    bytes.extend(cubin);
+    bytes.resize(80 + payload, 0);
+    bytes
+}
+
+/// However large it is: linkers note the folders they were told to search.
+#[test]
+fn machine_code_whose_sections_hold_no_kernel_is_empty() {
+    let cubin = fixture("cuda13-sm_75.cubin");
+    let empty = |cubin: &[u8]| scan_bytes(&fat(cubin)).unwrap().summary().empty;
+    assert_eq!(empty(&cubin), 0);
+    let kernel = position(&cubin, b".text.store_index");
+    let bare = patched(cubin.clone(), kernel, b".note");
+    assert!(!image::is_too_small(warpscope_kernels::Sm::new(7, 5), bare.len() as u64));
+    assert_eq!(empty(&bare), 1);
+    // Without a section table nobody knows.
+    assert_eq!(empty(&patched(bare, 0x28, &[0; 8])), 0);
+}
