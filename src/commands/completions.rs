@@ -45,13 +45,15 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 
 /// The commands, with the names that values may have beside those the parser insists on: GPUs, frameworks, number formats, themes.
 fn with_names(command: Command) -> Command {
+    let gpus: Vec<String> = Catalogue::load().parts().iter().map(gpu).collect();
+    let named = |arg| named(arg, &gpus);
     command.mut_args(named).mut_subcommands(|command| command.mut_args(named))
 }
 
-fn named(arg: Arg) -> Arg {
+fn named(arg: Arg, gpus: &[String]) -> Arg {
     let is = |spec: &ArgSpec| arg.get_id() == spec.long.unwrap_or(spec.value_name);
     let names: Vec<String> = if is(&args::GPUS.spec) {
-        Catalogue::load().parts().iter().map(gpu).collect()
+        gpus.to_vec()
     } else if is(&args::FRAMEWORKS.spec) {
         RuleBase::shared().frameworks().iter().map(|one| one.id.clone()).collect()
     } else if is(&args::THEME.spec) {
@@ -68,8 +70,8 @@ fn named(arg: Arg) -> Arg {
 fn gpu(part: &Part) -> String {
     let full = word(&part.market_name);
     let short = full.trim_start_matches("nvidia-").trim_start_matches("geforce-");
-    let found = Catalogue::load().find(short);
-    let is_same = found.is_ok_and(|found| found.market_name == part.market_name);
+    let found = Catalogue::load().get(short);
+    let is_same = found.is_some_and(|found| found.market_name == part.market_name);
     if is_same { short.to_owned() } else { full }
 }
 

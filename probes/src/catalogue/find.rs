@@ -1,6 +1,7 @@
 use std::fmt;
 
 use super::Catalogue;
+use super::names::Names;
 use super::part::{Part, PciId};
 
 /// Most GPUs of one kind a request may ask for.
@@ -183,21 +184,30 @@ pub(super) fn folded(name: &str) -> String {
 }
 
 impl Catalogue {
+    /// Every product that a query, whose folded form is `wanted`, may mean.
+    fn meant(&self, query: &str, wanted: &str) -> Vec<&Part> {
+        let parts = self.parts();
+        let named = self.names.get_or_init(|| Names::of(parts)).places(wanted);
+        match (named, pci_id(query)) {
+            ([], Some(id)) => self.by_pci_id(id.0),
+            (places, _) => places.iter().map(|at| &parts[*at]).collect(),
+        }
+    }
+
+    /// The product that a query means, as [`Catalogue::find`] would find it; nothing where that would be an error.
+    pub fn get(&self, query: &str) -> Option<&Part> {
+        match self.meant(query, &folded(query)).as_slice() {
+            [part] => Some(part),
+            _ => None,
+        }
+    }
+
     /// The product that a market name, alias, NVML name or PCI device id (`1eb8`, `10de:1eb8`)
     /// means; case, spaces and hyphens do not matter. Where a name fits several variants, the
     /// part that lists it under `default_for` is meant.
     pub fn find(&self, query: &str) -> Result<&Part, FindError> {
         let wanted = folded(query);
-        let mut parts = self.parts().iter();
-        if let Some(part) = parts.find(|part| part.own_names().any(|name| folded(name) == wanted)) {
-            return Ok(part);
-        }
-        let called = self.parts().iter().filter(|part| folded(&part.name) == wanted);
-        let mut found: Vec<_> = called.collect();
-        if let (true, Some(id)) = (found.is_empty(), pci_id(query)) {
-            found = self.by_pci_id(id.0);
-        }
-        match found.as_slice() {
+        match self.meant(query, &wanted).as_slice() {
             [] if maker(&wanted).is_some() => Err(FindError::Foreign {
                 query: query.into(),
                 maker: maker(&wanted).unwrap_or_default(),

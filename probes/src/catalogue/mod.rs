@@ -9,6 +9,7 @@
 mod arch;
 mod error;
 mod find;
+mod names;
 mod part;
 mod peaks;
 mod support;
@@ -94,6 +95,7 @@ const GENERAL: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     parts: OnceLock<Vec<Part>>,
+    names: OnceLock<names::Names>,
     archs: Vec<Arch>,
     variants: Vec<Variant>,
     ptx: Vec<PtxInstruction>,
@@ -161,6 +163,7 @@ impl Catalogue {
     fn empty() -> Self {
         Self {
             parts: OnceLock::new(),
+            names: OnceLock::new(),
             archs: Vec::new(),
             variants: Vec::new(),
             ptx: Vec::new(),

@@ -29,8 +29,9 @@ fn how(query: &str, dtype: Dtype) -> How {
 #[test]
 fn the_program_knows_what_the_files_say() {
     let written = Catalogue::parse(FILES).unwrap();
-    let built = Catalogue::load();
-    assert!(!built.parts().is_empty());
+    assert!(!Catalogue::load().parts().is_empty());
+    // Other tests may have asked for a name already.
+    let built = Catalogue { names: OnceLock::new(), ..Catalogue::load().clone() };
     assert_eq!(format!("{built:#?}"), format!("{written:#?}"));
 }
 
