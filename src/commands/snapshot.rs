@@ -1,4 +1,5 @@
 use warpscope_probes::Frame;
+use warpscope_probes::catalogue::enrich;
 
 use super::output;
 use crate::commands::cli::{
@@ -65,6 +66,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 
 fn show(options: &Options, frame: &Frame) -> Result<(), CliError> {
     let mut frame = frame.clone();
+    // A source leaves that to its second frame, so that nobody waits for the first.
+    frame.gpus.iter_mut().for_each(enrich);
     what_if::overlay(options, &mut frame)?;
     if options.get(&args::REDACT) {
         Redactor::default().frame(&mut frame);

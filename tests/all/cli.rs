@@ -10,6 +10,7 @@ use warpscope::commands::COMMANDS;
 use warpscope::io::sink::FrameReader;
 use warpscope_probes::{Frame, Origin};
 
+use crate::fake::nvml_dir;
 use crate::frames::path;
 
 /// The binary in an environment of its own.
@@ -65,6 +66,17 @@ fn manual_pages() {
     insta::assert_snapshot!("man-record", unversioned(&printed(&["man", "record"])));
     let error = refused(&["man", "recrod"], 2);
     assert!(error.contains("did you mean `record`?"), "{error}");
+}
+
+/// A dashboard reads the catalogue for its second frame; a snapshot has one only.
+#[test]
+fn a_snapshot_says_what_the_catalogue_knows() {
+    let mut command = binary(&["snapshot", "--json"]);
+    command.env("LD_LIBRARY_PATH", nvml_dir()).env("FAKE_NVML", "h200");
+    let frame = command.output().expect("starts").stdout;
+    let frame: Frame = serde_json::from_slice(&frame).expect("is a frame");
+    let kind = frame.gpus[0].identity.memory_type.value();
+    assert_eq!(kind.map(String::as_str), Some("HBM3e"), "{:?}", frame.gpus[0].identity);
 }
 
 #[test]
