@@ -72,9 +72,9 @@ pub fn alternatives(
     found.push(Some(four_bits(shape, group, framework, demand)));
     found.push(Some(one_more(shape, group, framework, demand)));
     let helps =
-        |one: &Alternative| one.plan.fits < now.fits || one.plan.room.mid > now.room.mid * 1.02;
+        |one: &Alternative| one.plan.rank() < now.rank() || one.plan.room.mid > now.room.mid * 1.02;
     let mut found: Vec<_> = found.into_iter().flatten().flatten().filter(helps).collect();
-    found.sort_by_key(|one| one.plan.fits);
+    found.sort_by_key(|one| one.plan.rank());
     found
 }
 

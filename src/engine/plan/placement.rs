@@ -80,6 +80,16 @@ pub struct Plan {
     pub refusal: Option<String>,
 }
 
+impl Plan {
+    /// How well it fits, the best first: what leaves layers in host memory comes behind whatever may fit whole, though it fits by then.
+    pub fn rank(&self) -> (Fits, bool) {
+        match self.offload {
+            Some(_) => (self.fits.max(Fits::Tight), true),
+            None => (self.fits, false),
+        }
+    }
+}
+
 /// Shares that pools take by default.
 const VLLM_SHARE: f64 = 0.9;
 const LMDEPLOY_SHARE: f64 = 0.8;

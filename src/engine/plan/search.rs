@@ -35,8 +35,8 @@ pub fn best(
 }
 
 /// A refusal says less about memory than a plan that does not fit.
-fn rank(plan: &Plan) -> (Fits, bool) {
-    (plan.fits, plan.refusal.is_some())
+fn rank(plan: &Plan) -> ((Fits, bool), bool) {
+    (plan.rank(), plan.refusal.is_some())
 }
 
 /// Splits worth trying, best first: all GPUs share each layer; stages of such; then fewer GPUs.

@@ -35,7 +35,7 @@ proptest! {
         let less = low + (high - low) * at;
         let (small, large) = (less, less + (high - less) * more);
         let (before, after) = (planned(picks, context, tp, small), planned(picks, context, tp, large));
-        prop_assert!(before.offload.is_some() || after.fits <= before.fits, "{before:?} {after:?}");
+        prop_assert!(after.rank() <= before.rank(), "{before:?} {after:?}");
         prop_assert!(before.fits != Fits::Fits || after.fits != Fits::DoesNotFit);
     }
 
@@ -46,7 +46,7 @@ proptest! {
         let (short, long) = (planned(picks, context, 1, 80.0), planned(picks, context + more, 1, 80.0));
         prop_assert!(short.offload.is_some() || long.offload.is_some() || short.total.mid <= long.total.mid);
         prop_assert!(short.kv_per_token >= 0.0 && short.total.low <= short.total.high);
-        prop_assert!(short.fits <= long.fits);
+        prop_assert!(short.rank() <= long.rank(), "{short:?} {long:?}");
     }
 
     /// What is said to be the longest context is one.
@@ -58,4 +58,14 @@ proptest! {
             prop_assert!(some.room.mid < some.kv.bytes.mid * 1.01);
         }
     }
+}
+
+/// Short of where it may not fit any more and beyond: longer, it fits with layers in host memory only, which is no better.
+#[test]
+fn layers_in_host_memory_are_not_better_than_a_tight_plan() {
+    let picks = (860_831_824_153_788_838, 7_512_973_725_828_267_252, 1_500_555_936_848_990_312);
+    let [short, long] = [41_245, 41_245 + 14_175].map(|context| planned(picks, context, 1, 80.0));
+    assert_eq!((short.fits, short.offload), (Fits::Tight, None));
+    assert!(long.fits == Fits::Fits && long.offload.is_some(), "{long:?}");
+    assert!(short.rank() < long.rank());
 }
