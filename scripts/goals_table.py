@@ -2,10 +2,13 @@
 """A Markdown table from a recording of `bench --goals`, with torch and the neighbour where they were recorded beside it.
 
     scripts/goals_table.py tests/gpu/FOLDER >table.md
+
+Effective clocks are those the device counted in kernels, ours and then those of what ours is held against.
 """
 
 import json
 import os
+import statistics
 import sys
 
 WORDS = {"met": "met", "floor_met": "floor met", "missed": "**missed**", "undecided": "undecided", "no_aim": "no aim", "not_measured": "not measured"}
@@ -33,7 +36,17 @@ def span(rows):
     clocks = [row["strain"]["sm_mhz"] for row in rows if row["strain"]["sm_mhz"]]
     if not clocks:
         return "clocks unknown"
-    return f"{min(low for low, _ in clocks):.0f} to {max(high for _, high in clocks):.0f} MHz"
+    return f"{min(low for low, _ in clocks):.0f} to {max(high for _, high in clocks):.0f} MHz by NVML"
+
+
+def effective(arm):
+    """Median of the clocks the device counted in the kernels of one side, MHz."""
+    counted = [mhz for mhz in ((arm or {}).get("clocks") or {}).get("mhz", []) if mhz is not None]
+    return f"{statistics.median(counted):.0f}" if counted else "–"
+
+
+def clock(row):
+    return effective(row["own"]) + (f" / {effective(row['against'])}" if row["against"] else "")
 
 
 def write(folder, out):
@@ -49,12 +62,12 @@ def write(folder, out):
         out.write(f"**{name}**, {told['date']}, driver {told['driver'] or 'unknown'}, {span(gpu['goals'])}")
         out.write(" (simulated: no ratios)\n\n" if gpu["device"]["simulated"] else "\n\n")
         column = f" ÷ torch {torch['torch']} |" if beside else ""
-        out.write(f"| goal | against | figure | floor | target | verdict | weights |{column}\n")
-        out.write("|---|---|---:|---:|---:|---|---|" + ("---:|" if beside else "") + "\n")
+        out.write(f"| goal | against | figure | floor | target | verdict | effective clock, MHz | weights |{column}\n")
+        out.write("|---|---|---:|---:|---:|---|---:|---|" + ("---:|" if beside else "") + "\n")
         missed = []
         for row in gpu["goals"]:
             against = row["against"]["what"] if row["against"] else "–"
-            cells = [row["goal"], against, figure(row), number(row["floor"]), number(row["target"]), WORDS[row["verdict"]], row["cache"]]
+            cells = [row["goal"], against, figure(row), number(row["floor"]), number(row["target"]), WORDS[row["verdict"]], clock(row), row["cache"]]
             if beside:
                 ratio = beside.get(row["goal"])
                 cells.append("–" if ratio is None else f"{ratio:.2f}")

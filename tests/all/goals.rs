@@ -247,10 +247,15 @@ fn nvml_and_nvidia_smi_are_compared_field_by_field() {
 #[test]
 fn a_recording_becomes_a_table_with_what_explains_a_miss() {
     let folder = TempDir::new().expect("a folder");
-    let arm = |what: &str, entry: &str| serde_json::json!({"what": what, "entry": entry, "amount": 1.0, "samples_ns": [1.0]});
+    let arm = |what: &str, entry: &str, mhz: &[Option<f64>]| {
+        serde_json::json!({
+            "what": what, "entry": entry, "amount": 1.0, "samples_ns": [1.0], "clocks": {"mhz": mhz, "best_mhz": 1980.0, "low": [0]},
+        })
+    };
     let row = |goal: &str, figure: f64, verdict: &str| {
         serde_json::json!({
-            "goal": goal, "own": arm("gemv.f16", "gemv_f16_m1"), "against": arm("mem.read", "read"), "figure": figure, "spread": 0.002,
+            "goal": goal, "own": arm("gemv.f16", "gemv_f16_m1", &[Some(1800.0), None, Some(1811.0), Some(1805.4)]),
+            "against": arm("mem.read", "read", &[]), "figure": figure, "spread": 0.002,
             "floor": 0.85, "target": 0.93, "verdict": verdict, "cache": "cold", "profile": "1410–1755 MHz",
             "strain": {"sm_mhz": [1410.0, 1755.0], "power_w": 400.0, "held_by": []},
         })
@@ -269,9 +274,9 @@ fn a_recording_becomes_a_table_with_what_explains_a_miss() {
     let Some(mut command) = script("goals_table.py", false) else { return };
     let said = text(&command.arg(folder.path()).output().expect("starts").stdout);
     for want in [
-        "**H200**, 2026-11-21, driver 575.57, 1410 to 1755 MHz",
-        "| gemv.f16 | mem.read | 0.950 ± 0.002 | 0.85 | 0.93 | met | cold |",
-        "| nf4.f16.m1 | mem.read | 0.930 ± 0.002 | 0.85 | 0.93 | undecided | cold |",
+        "**H200**, 2026-11-21, driver 575.57, 1410 to 1755 MHz by NVML",
+        "| gemv.f16 | mem.read | 0.950 ± 0.002 | 0.85 | 0.93 | met | 1805 / – | cold |",
+        "| nf4.f16.m1 | mem.read | 0.930 ± 0.002 | 0.85 | 0.93 | undecided | 1805 / – | cold |",
         "- gemv.bf16: 1410–1755 MHz (",
         "0 pulses, +0.10% of its throughput lost",
     ] {

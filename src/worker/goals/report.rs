@@ -5,7 +5,7 @@ use warpscope_kernels::gpu::Limiter;
 use super::classes::{Aim, aim};
 use super::table::{GOALS, Goal, Measure};
 use crate::runs::statistics::{Spread, median_interval};
-use crate::worker::protocol::{GoalReport, Strain};
+use crate::worker::protocol::{GoalReport, SampleClocks, Strain};
 
 /// How a figure stands to what was to be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +86,6 @@ impl GoalReport {
 
     /// What may explain a figure: what limits it, the clock, what held that down, and where the cost of the kernel stands.
     pub fn profile(&self) -> String {
-        let Strain { sm_mhz, power_w, held_by } = &self.strain;
         let mut parts = Vec::new();
         parts.extend(self.limiter.map(|limiter| {
             let by = match limiter {
@@ -96,14 +95,8 @@ impl GoalReport {
             };
             format!("limited by {by}")
         }));
-        parts.extend(sm_mhz.map(|(low, high)| format!("{low:.0}–{high:.0} MHz")));
-        parts.extend(power_w.map(|watts| format!("{watts:.0} W")));
-        parts.push(match &held_by[..] {
-            [] if sm_mhz.is_none() => "clocks unknown".to_owned(),
-            [] => "nothing held the clock down".to_owned(),
-            all => format!("held down by {}", all.join(", ")),
-        });
-        parts.extend(self.own.clocks.words());
+        parts.push(clock(&self.own.clocks, &self.strain));
+        parts.extend(self.strain.power_w.map(|watts| format!("{watts:.0} W")));
         if !self.own.entry.is_empty() {
             parts.push(format!("{}, whose loop `build-kernels --table` shows", self.own.entry));
         }
@@ -111,10 +104,39 @@ impl GoalReport {
     }
 }
 
+/// How fast the multiprocessors ran, in one conclusion: the clock that kernels counted, which is what they computed at, and then what NVML
+/// reported. An H200 counts 1,800 MHz in kernels for tensor cores where NVML reports 1,980 MHz and no reason (2026-11-26).
+fn clock(counted: &SampleClocks, strain: &Strain) -> String {
+    let reasons = strain.held_by.join(", ");
+    let reported = strain.sm_mhz.map(|(low, high)| match format!("{low:.0} MHz") {
+        one if low == high => one,
+        _ => format!("{low:.0}–{high:.0} MHz"),
+    });
+    let reported = match (reported, reasons.as_str()) {
+        (None, _) => None,
+        (Some(clock), "") => Some(format!("NVML reported {clock} and no reason to slow down")),
+        (Some(clock), held) => Some(format!("NVML reported {clock}, held down by {held}")),
+    };
+    let effective = counted.median().map(|mhz| {
+        let slow = counted.best_mhz.filter(|_| !counted.low.is_empty());
+        let below = slow.map_or_else(String::new, |best| {
+            let share = 100.0 * (1.0 - mhz / best);
+            format!(", {share:.0} % below the best of this run, {best:.0} MHz")
+        });
+        format!("effective clock {mhz:.0} MHz{below}")
+    });
+    match (effective, reported) {
+        (None, None) => "clocks unknown".to_owned(),
+        (Some(effective), None) => effective,
+        (None, Some(reported)) => reported,
+        (Some(effective), Some(reported)) => format!("{effective}; {reported}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::protocol::{ArmReport, SampleClocks};
+    use crate::worker::protocol::ArmReport;
 
     fn report(goal: &str, ratios: &[f64], samples_us: &[f64]) -> GoalReport {
         let arm = |samples_ns| ArmReport {
@@ -178,7 +200,43 @@ mod tests {
             power_w: Some(698.6),
             held_by: vec!["power cap".to_owned()],
         };
-        let want = "limited by arithmetic; 1410–1755 MHz; 699 W; held down by power cap; w4_mma_f16_m8, whose loop `build-kernels --table` shows";
+        let want = "limited by arithmetic; NVML reported 1410–1755 MHz, held down by power cap; 699 W; w4_mma_f16_m8, whose loop `build-kernels --table` shows";
         assert_eq!(one.profile(), want);
+    }
+
+    /// What an H200 said of nf4.f16.m1, gemv.bf16 and gemm.bf16.8192 on 2026-11-26.
+    #[test]
+    fn the_clock_that_kernels_counted_decides_and_what_nvml_reported_stands_beside_it() {
+        let counted = |mhz| SampleClocks::of(vec![Some(mhz); 240], &mut Some(1980.0));
+        let strain = |low, high, held: &[&str]| Strain {
+            sm_mhz: Some((low, high)),
+            power_w: None,
+            held_by: held.iter().copied().map(str::to_owned).collect(),
+        };
+        let (idle, capped) = (strain(1980.0, 1980.0, &[]), strain(1440.0, 1560.0, &["power cap"]));
+        let words = [
+            (
+                1820.0,
+                &idle,
+                "effective clock 1820 MHz, 8 % below the best of this run, 1980 MHz; NVML reported 1980 MHz and no reason to slow down",
+            ),
+            (
+                1979.0,
+                &idle,
+                "effective clock 1979 MHz; NVML reported 1980 MHz and no reason to slow down",
+            ),
+            (
+                1364.0,
+                &capped,
+                "effective clock 1364 MHz, 31 % below the best of this run, 1980 MHz; NVML reported 1440–1560 MHz, held down by power cap",
+            ),
+        ];
+        for (mhz, strain, want) in words {
+            assert_eq!(clock(&counted(mhz), strain), want);
+        }
+        assert_eq!(
+            clock(&counted(1364.0), &Strain::default()),
+            words[2].2.split("; ").next().unwrap_or_default()
+        );
     }
 }
