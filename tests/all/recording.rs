@@ -349,10 +349,21 @@ fn what_two_programs_did_is_not_mixed() {
 fn names_of_machines_and_users_are_not_kept() {
     let Some(recording) = Recording::new(&[]) else { return };
     let uuid = "GPU-12345678-1234-1234-1234-123456789abc";
-    recording.tool("nvidia-smi", &format!("echo 'Serial Number : 1654321'; echo {uuid}"));
+    let numbers = [
+        "Serial Number : 1654321",
+        "    Chassis Serial Number                          : 1654321",
+        "<pdi>1654321</pdi><gpu_fabric_guid>1654321</gpu_fabric_guid>",
+        "[\"serial: 1654321\", \"platformInfo/host_id: 1654321\", {\"board_id\": \"1654321\"}]",
+        "{\"printed\": \"\\\\n GPU PDI : 1654321\\\\n\"}",
+    ];
+    let kept = ["Minor Number : 7", "FRU Part Number : N/A", "\"module_id: 2\""];
+    let lines = numbers.iter().chain(&kept).map(|line| format!("echo '{line}'; "));
+    recording.tool("nvidia-smi", &format!("{}echo {uuid}", lines.collect::<String>()));
     recording.run("facts");
     let smi = fs::read_to_string(recording.path("out/nvidia-smi.txt")).expect("is kept");
     assert!(smi.contains("Serial Number : redacted") && !smi.contains(uuid), "{smi}");
+    assert!(!smi.contains("1654321") && smi.matches("redacted").count() == 8, "{smi}");
+    assert!(kept.iter().all(|line| smi.contains(line)), "{smi}");
     let all = recording.path("out/facts.jsonl");
     let all =
         fs::read_to_string(all).expect("is kept") + &recording.json("machine.json").to_string();

@@ -45,7 +45,15 @@ class Redaction:
     """Replaces what names a machine or its user. The same GPU keeps the same name."""
 
     UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-    NAMED = re.compile(r"(?im)^(\s*(?:<serial>|Serial Number\s*:|Product Serial\w*\s*:|Board ID\s*:|GPU PDI\s*:|<board_id>|<pdi>)\s*)[^<\n]+")
+    # What numbers one board, chassis or place in a rack, by the names of `nvidia-smi`.
+    NUMBERS = (
+        r"(?:(?:product|chassis|module|board)[ _])?serial\w*(?:[ _]number)?", r"board[ _]id", r"(?:gpu[ _])?pdi", r"(?:board|gpu|fru)[ _]part[ _]number",
+        r"host[ _]id", r"slot[ _]number", r"tray[ _]index", r"(?:gpu[ _]fabric[ _]|chassis[ _]|cluster[ _]?)[gu]uid",
+    )
+    # As text, in a line of a string, as XML, as JSON, and as `nvml_smi.py` lists what it did not compare: "platformInfo/host_id: 7".
+    NAMED = re.compile(
+        r'(?im)((?:^[ \t]*|\\n[ \t]*|<|"(?:\w+/)*)(?:' + "|".join(NUMBERS) + r')(?:[ \t]*:[ \t]*|>\s*|"\s*:\s*"))(?!N/A\b|part-\d)[^\s<",\\][^<\n",\\]*'
+    )
 
     def __init__(self):
         self.uuids = {}

@@ -29,7 +29,7 @@ def facts(recording):
         ("ncu", ["ncu", "--version"], "ncu.txt"),
         ("compute-sanitizer", ["compute-sanitizer", "--version"], "compute-sanitizer.txt"),
         ("torch", [sys.executable, "-c", "import torch; print(torch.__version__, torch.version.cuda)"], "torch.txt"),
-        ("kernel", ["uname", "-a"], "uname.txt"),
+        ("kernel", ["uname", "-srvmo"], "uname.txt"),
     ):
         if os.path.isabs(arguments[0]) or tool(arguments[0]):
             recording.command("facts", key, arguments, 60, file)
