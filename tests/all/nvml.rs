@@ -112,6 +112,7 @@ fn a_t4_is_read_as_nvidia_describes_it() {
         (&gpu.vitals.fan_pct, &gpu.vitals.rows_pending),
         (&Reading::Unsupported, &Reading::Unsupported)
     );
+    assert_eq!(gpu.vitals.fan_rpm, Reading::Unsupported, "cooled by its chassis, not an error");
     assert_eq!(gpu.vitals.gpm_tensor_pct, Reading::Unsupported, "no GPM before Hopper");
     assert_eq!((gpu.nvlinks.len(), gpu.mig.len()), (0, 0));
 }

@@ -86,6 +86,13 @@ fn fastest(
     fans: u32,
     ask: impl Fn(&Device<'_>, u32) -> Result<u32, NvmlError>,
 ) -> Reading<u32> {
+    // NVML calls the number of a fan that is not there a wrong argument; a board cooled by its chassis has none.
+    let ask = |device: &Device<'_>, fan| {
+        ask(device, fan).map_err(|why| match why {
+            NvmlError::InvalidArg => NvmlError::NotSupported,
+            other => other,
+        })
+    };
     (1..fans).fold(probe.ask(|device| ask(device, 0)), |fastest, fan| {
         faster(fastest, |probe| probe.ask(|device| ask(device, fan)), probe)
     })
