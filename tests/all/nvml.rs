@@ -142,6 +142,10 @@ fn boards_differ_in_what_they_offer() {
         (&Reading::Unsupported, &Reading::Unsupported)
     );
     assert!(pascal.vitals.fan_pct.value().is_some());
+    assert_eq!(pascal.vitals.power_instant_w, Reading::Unsupported);
+    let (mean, instant) = (&ampere.vitals.power_w, &ampere.vitals.power_instant_w);
+    let both = mean.value().zip(instant.value()).map(|(mean, instant)| instant.0 - mean.0);
+    assert_eq!(both, Some(1.5), "{mean:?} {instant:?}");
     assert_eq!(volta.identity.sm_count, 80.into());
     assert!(volta.vitals.temperature_memory_c.value().is_some());
     assert_eq!(volta.vitals.nvlink_rx_bps, Reading::Unsupported, "links, but no byte counters");

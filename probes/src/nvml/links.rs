@@ -3,7 +3,7 @@
 use nvml_wrapper::enum_wrappers::nv_link::ErrorCounter;
 use nvml_wrapper::sys_exports::field_id::{
     NVML_FI_DEV_MEMORY_TEMP, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX,
-    NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
+    NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, NVML_FI_DEV_POWER_INSTANT,
 };
 
 use super::error::checked;
@@ -19,6 +19,9 @@ use crate::units::BytesPerSecond;
 /// Scope of a link field that means all links together.
 const ALL_LINKS: u32 = u32::MAX;
 
+/// `NVML_POWER_SCOPE_GPU`: the board, not the module or the memory alone.
+const GPU_SCOPE: u32 = 0;
+
 /// KiB moved over all links since the driver was loaded, at a time of the driver's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counters {
@@ -27,20 +30,21 @@ pub(super) struct Counters {
     tx_kib: u64,
 }
 
-/// NVLink throughput and memory temperature: one call for the fields that have no function of their own.
+/// NVLink throughput, memory temperature and instant power: one call for the fields that have no function of their own.
 pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
     let fields = probe.ask(|d| {
         raw::field_values(
             d,
             [
                 (NVML_FI_DEV_MEMORY_TEMP, 0),
+                (NVML_FI_DEV_POWER_INSTANT, GPU_SCOPE),
                 (NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, ALL_LINKS),
                 (NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, ALL_LINKS),
             ],
         )
     });
     let before = slot.counters.take();
-    let ([memory, rx, tx], at_us) = apart(probe, fields);
+    let ([memory, power, rx, tx], at_us) = apart(probe, fields);
     let [rx, tx] = [rx, tx].map(|counter| checked(counter, plausible::events));
     if let (Reading::Value(rx_kib), Reading::Value(tx_kib)) = (&rx, &tx) {
         slot.counters = Some(Counters { at_us, rx_kib: *rx_kib, tx_kib: *tx_kib });
@@ -48,6 +52,7 @@ pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
     let elapsed = before.map(|before| (before, at_us.saturating_sub(before.at_us) as f64 / 1e6));
     let vitals = &mut slot.gpu.vitals;
     vitals.temperature_memory_c = checked(memory, plausible::celsius);
+    vitals.power_instant_w = checked(power, plausible::drawn_milliwatts);
     vitals.nvlink_rx_bps = rate(rx, elapsed.map(|(before, seconds)| (before.rx_kib, seconds)));
     vitals.nvlink_tx_bps = rate(tx, elapsed.map(|(before, seconds)| (before.tx_kib, seconds)));
 }

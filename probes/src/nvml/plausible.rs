@@ -48,6 +48,15 @@ pub(super) fn milliwatts(power: u32) -> Result<Watts, NvmlError> {
     at_most(power, 100_000_000).map(|power| Watts(f64::from(power) / 1e3))
 }
 
+/// Power drawn at a moment: a board that is on draws some.
+pub(super) fn drawn_milliwatts(power: u64) -> Result<Watts, NvmlError> {
+    match u32::try_from(power) {
+        Ok(0) => Err(NvmlError::NotSupported),
+        Ok(power) => milliwatts(power),
+        Err(_) => Err(absurd()),
+    }
+}
+
 /// Energy: 100 kW over ten years are 3.2 × 10^16 mJ.
 pub(super) fn millijoules(energy: u64) -> Result<Joules, NvmlError> {
     at_most(energy, 1 << 55).map(|energy| Joules(energy as f64 / 1e3))

@@ -131,8 +131,16 @@ pub(super) fn field_values<const N: usize>(
     }))
 }
 
+/// Whether there is a value. A driver that does not know a field may call its number a wrong argument.
+fn answered(field: &nvmlFieldValue_t) -> Result<(), NvmlError> {
+    nvml_try(field.nvmlReturn).map_err(|why| match why {
+        NvmlError::InvalidArg => NvmlError::NotSupported,
+        other => other,
+    })
+}
+
 fn field_number(field: &nvmlFieldValue_t) -> Result<u64, NvmlError> {
-    nvml_try(field.nvmlReturn)?;
+    answered(field)?;
     // SAFETY: every member is a plain number within the union's zeroed eight bytes, so that any may be read;
     // which one means something is what `valueType` says.
     unsafe {
@@ -147,7 +155,7 @@ fn field_number(field: &nvmlFieldValue_t) -> Result<u64, NvmlError> {
 
 /// A number that may be negative, whatever type the driver says it has.
 fn field_signed(field: &nvmlFieldValue_t) -> Result<i32, NvmlError> {
-    nvml_try(field.nvmlReturn)?;
+    answered(field)?;
     // SAFETY: as above.
     unsafe {
         match field.valueType {

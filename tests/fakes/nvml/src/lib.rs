@@ -140,6 +140,11 @@ impl Device {
         ledger::pages().into_iter().map(here).filter(|held| held.1 > 0).collect()
     }
 
+    /// Averaged over a second.
+    fn milliwatts(&self) -> u32 {
+        self.model.tdp_w * (12 + self.load() * 4 / 5) * 10
+    }
+
     fn celsius(&self) -> u32 {
         34 + self.load() * 9 / 20
     }
@@ -409,7 +414,7 @@ exports! {
         put(degrees, *[96, 93, 95, 85].get(which as usize).ok_or(codes::NOT_SUPPORTED)?);
         Ok(())
     }
-    nvmlDeviceGetPowerUsage(d: Handle, milliwatts: *mut u32) { let it = device(d)?; put(milliwatts, it.model.tdp_w * (12 + it.load() * 4 / 5) * 10); Ok(()) }
+    nvmlDeviceGetPowerUsage(d: Handle, milliwatts: *mut u32) { put(milliwatts, device(d)?.milliwatts()); Ok(()) }
     nvmlDeviceGetEnforcedPowerLimit(d: Handle, milliwatts: *mut u32) { put(milliwatts, device(d)?.model.tdp_w * 1000); Ok(()) }
     nvmlDeviceGetPowerManagementDefaultLimit(d: Handle, milliwatts: *mut u32) { put(milliwatts, device(d)?.model.tdp_w * 1000); Ok(()) }
     nvmlDeviceGetTotalEnergyConsumption(d: Handle, millijoules: *mut u64) {
@@ -625,7 +630,7 @@ fn tlimit(field: u32) -> u64 {
     u64::from(degrees.cast_unsigned())
 }
 
-/// Memory temperature, temperature limits and NVLink counters. The time stamp moves one second a tick, so rates are exact.
+/// Memory temperature, instant power, temperature limits and NVLink counters. The time stamp moves one second a tick, so rates are exact.
 fn fill_field(device: &Device, field: &mut FieldValue) {
     let counters = device.model.has(Feature::LinkCounters);
     let (kind, answer) = match field.field {
@@ -633,6 +638,7 @@ fn fill_field(device: &Device, field: &mut FieldValue) {
             1,
             device.model.has(Feature::MemoryTemperature).then(|| u64::from(40 + device.load() / 2)),
         ),
+        186 => (1, (device.model.architecture >= 7).then(|| u64::from(device.milliwatts() + 1500))),
         193..=196 => (SIGNED, device.model.has(Feature::TLimit).then(|| tlimit(field.field))),
         138 => (3, counters.then_some(device.tick * 2_000_000)),
         139 => (3, counters.then_some(device.tick * 3_000_000)),
