@@ -6,10 +6,13 @@
 //! cargo run --release --example cost -- [SCENARIO [SECONDS [PROGRAM [ARGUMENT...]]]]
 //! ```
 //!
+//! To see what the benchmark of the CPU takes while nobody looks at it, name the program without `--no-bench`.
+//!
 //! SCENARIO is in words of the stand-in library, `h100x8+steady` if not given. CPU time is that of
 //! all threads of the program and its children, by the scheduler's own nanoseconds; a wake-up is a
 //! voluntary context switch.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{copy, read_dir, read_to_string};
 use std::io::{Read, Write};
@@ -140,8 +143,8 @@ impl Session {
 /// What the kernel has counted of a process and its children so far.
 #[derive(Default)]
 struct Sample {
-    processes: u64,
-    cpu_ns: u64,
+    /// CPU time of each process, by its number and the arguments it was started with.
+    cpu_ns: BTreeMap<(u32, String), u64>,
     wakeups: u64,
     rss_kb: u64,
     pss_kb: u64,
@@ -159,13 +162,15 @@ impl Sample {
 
     fn add(&mut self, pid: u32) {
         let text = |path: String| read_to_string(path).unwrap_or_default();
-        self.processes += 1;
+        let words = text(format!("/proc/{pid}/cmdline"));
+        let arguments = words.split('\0').skip(1).collect::<Vec<_>>().join(" ");
+        let cpu_ns = self.cpu_ns.entry((pid, arguments.trim().to_owned())).or_default();
         self.rss_kb += field(&text(format!("/proc/{pid}/status")), "VmRSS:");
         self.pss_kb += field(&text(format!("/proc/{pid}/smaps_rollup")), "Pss:");
         for task in read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
             let file = |name: &str| text(task.path().join(name).display().to_string());
             let ran = file("schedstat");
-            self.cpu_ns += ran.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0);
+            *cpu_ns += ran.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0);
             self.wakeups += field(&file("status"), "voluntary_ctxt_switches:");
             self.threads += 1;
         }
@@ -218,14 +223,23 @@ fn steady(session: &mut Session, time: Duration) {
     let (before, start) = (session.now(), Instant::now());
     let bytes = session.listen(time) as f64;
     let (after, seconds) = (session.now(), start.elapsed().as_secs_f64());
-    let cpu = (after.cpu_ns - before.cpu_ns) as f64 / 1e9 / seconds * 100.0;
+    // A process that ended meanwhile took its times with it.
+    let ran = |(process, ns): (&(u32, String), &u64)| {
+        ns.saturating_sub(before.cpu_ns.get(process).copied().unwrap_or(0))
+    };
+    let share = |ns: u64| ns as f64 / 1e9 / seconds * 100.0;
+    let cpu = share(after.cpu_ns.iter().map(ran).sum());
     let wakeups = (after.wakeups - before.wakeups) as f64 / seconds;
     println!("CPU               {cpu:>8.3} % of a core over {seconds:.0} s");
+    for one in &after.cpu_ns {
+        let (_, arguments) = one.0;
+        println!("  of it           {:>8.3} % {}", share(ran(one)), arguments);
+    }
     println!("wake-ups          {wakeups:>8.1} /s");
     println!("to the terminal   {:>8.0} B/s", bytes / seconds);
     println!("RSS               {:>8.1} MB", after.rss_kb as f64 / 1024.0);
     println!("PSS               {:>8.1} MB", after.pss_kb as f64 / 1024.0);
-    println!("threads           {:>8} in {} processes", after.threads, after.processes);
+    println!("threads           {:>8} in {} processes", after.threads, after.cpu_ns.len());
 }
 
 /// Arrow keys at uneven times; from each to the first byte that answers. One that moves nothing has no
