@@ -57,6 +57,11 @@ const BLOCKS: &[Block] = &[
     ),
     block("libraries", 37, "27 of 40 right, 11 unknown, 2 confidently wrong"),
     block("libraries_later", 18, "18 of 22 right, 4 unknown"),
+    block(
+        "mixed",
+        38,
+        "26 of 45 right, 8 unknown, 7 confidently wrong, one of these a fallback to the CPU put down as a failure",
+    ),
 ];
 
 /// More confidently wrong answers than this share of a block are not tolerated. 0.03 would do but for reports without a version, of
