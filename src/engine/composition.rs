@@ -3,7 +3,8 @@
 //! A good rule that names fewer keys than were asked decides those it names. Where good rules name every key, and every two keys that
 //! meet in one kernel are named together, the parts make a whole. Otherwise nothing is known against the question and what nobody
 //! named is silent; unless it is a key that decides which kernel runs, or a value known to work on other devices or versions only:
-//! then the answer is open, but for a check of the framework that names the value and lets the device pass.
+//! then the answer is open, but for a check of the framework that names the value and lets the device pass. That a build was made for
+//! this device needs no rule: it takes nothing away.
 //!
 //! A good rule counts for less than it says in two steps: on a device that loads the code of the one it was seen on, and where the
 //! question leaves the number format or a package open, and no other value of it is known to fail.
@@ -116,6 +117,9 @@ impl<'a> Composition<'a> {
         facts: &DeviceFacts<'_>,
         (key, value): (&str, &str),
     ) {
+        if key == "arch_list" && facts.sm.is_some_and(|sm| is_built_for(value, sm)) {
+            return;
+        }
         let may_be = MAY_BE_SILENT.iter().any(|row| row.0 == key);
         let foreign = key == "wheel" && !OFFICIAL_WHEELS.contains(&value);
         let elsewhere =
@@ -163,6 +167,13 @@ fn meet(one: &str, other: &str) -> bool {
 
 fn stage_of(key: &str) -> Stage {
     MAY_BE_SILENT.iter().find(|row| row.0 == key).map_or(Stage::Kernels, |row| row.1)
+}
+
+/// Whether a build for these architectures has this device among them, as one without a list would.
+fn is_built_for(arch_list: &str, sm: Sm) -> bool {
+    let own = format!("{}.{}", sm.major, sm.minor);
+    let is_own = |entry: &str| entry.trim_end_matches(['a', 'f']) == own;
+    arch_list == "native" || arch_list.split('+').any(is_own)
 }
 
 /// The device whose code this one loads.

@@ -163,6 +163,20 @@ fn a_claim_about_less_than_was_asked_is_no_works() {
     assert_eq!(outcome(("platform", "windows")), Outcome::NoObstacle);
 }
 
+#[test]
+fn a_build_for_this_very_device_takes_nothing_away() {
+    let outcome = |list| {
+        let question = ask(Some("1.0"), &[("dtype", "fp16"), ("arch_list", list)]);
+        evaluate(&base(), &gpu(8, 0), &question, &[]).outcome
+    };
+    for own in ["native", "8.0", "8.0a", "7.5+8.0", "8.0+ptx"] {
+        assert_eq!(outcome(own), Outcome::Works, "{own}");
+    }
+    for other in ["7.5", "9.0", "8.0.1"] {
+        assert_eq!(outcome(other), Outcome::NoObstacle, "{other}");
+    }
+}
+
 /// Rules for parts make a whole unless two of their keys meet in one kernel and no rule names both.
 #[test]
 fn parts_make_a_whole_where_they_do_not_meet() {
