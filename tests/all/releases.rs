@@ -12,7 +12,7 @@ use warpscope_probes::rules::{Rule, Settings, Version};
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
-const ARGUED: [(&str, &str, &str); 11] = [
+const ARGUED: [(&str, &str, &str); 18] = [
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
     ("bitsandbytes", "0.40.1", "only in the package index"),
     ("flash-attn", "0.2", "0.2.0 has no tag; 0.2.1 is the first"),
@@ -23,6 +23,13 @@ const ARGUED: [(&str, &str, &str); 11] = [
     ("sglang", "0.5", "0.5.0 had release candidates only; 0.5.1 follows"),
     ("sglang", "0.6", "no release of 0.6 yet"),
     ("unsloth", "2025.9", "a month; 2025.9.1 is its first"),
+    ("tensorrt-llm", "0.15.0.dev0", "development versions have wheels, and the table none of them"),
+    ("tensorrt-llm", "0.17", "the index has 0.17.0.post1"),
+    ("tensorrt-llm", "0.17.0", "the index has 0.17.0.post1"),
+    ("tensorrt-llm", "0.6.0", "the index has 0.6.1"),
+    ("tensorrt-llm", "0.20.0rc0", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.2.0rc6", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc15", "candidates have wheels, and the table none of them"),
     ("torch", "1.10.1", "its wheels are for Python up to 3.9; the list was asked with a later one"),
 ];
 
