@@ -188,10 +188,15 @@ impl Catalogue {
     fn meant(&self, query: &str, wanted: &str) -> Vec<&Part> {
         let parts = self.parts();
         let named = self.names.get_or_init(|| Names::of(parts)).places(wanted);
-        match (named, pci_id(query)) {
+        let found: Vec<&Part> = match (named, pci_id(query)) {
             ([], Some(id)) => self.by_pci_id(id.0),
             (places, _) => places.iter().map(|at| &parts[*at]).collect(),
+        };
+        if !found.is_empty() {
+            return found;
         }
+        let machine = query.trim().to_lowercase();
+        parts.iter().filter(|part| part.is_in(&machine)).collect()
     }
 
     /// The product that a query means, as [`Catalogue::find`] would find it; nothing where that would be an error.
@@ -202,8 +207,8 @@ impl Catalogue {
         }
     }
 
-    /// The product that a market name, alias, NVML name or PCI device id (`1eb8`, `10de:1eb8`)
-    /// means; case, spaces and hyphens do not matter. Where a name fits several variants, the
+    /// The product that a market name, alias, NVML name, PCI device id (`1eb8`, `10de:1eb8`) or
+    /// cloud machine (`g4dn.xlarge`) means; case, spaces and hyphens do not matter. Where a name fits several variants, the
     /// part that lists it under `default_for` is meant.
     pub fn find(&self, query: &str) -> Result<&Part, FindError> {
         let wanted = folded(query);

@@ -144,6 +144,9 @@ pub struct Part {
     /// variant, and of equally common ones the smaller, so that nothing is promised in vain.
     #[serde(default)]
     pub default_for: Vec<String>,
+    /// Families of cloud machines that carry it and no other: `g4dn`, `a3-highgpu`.
+    #[serde(default)]
+    pub machines: Vec<String>,
     /// What it is sold as.
     pub segment: Segment,
     /// Compute capability.
@@ -220,6 +223,15 @@ impl Part {
     pub fn own_names(&self) -> impl Iterator<Item = &str> {
         let market = std::iter::once(&self.market_name);
         market.chain(&self.aliases).chain(&self.default_for).map(String::as_str)
+    }
+
+    /// Whether a cloud machine of this name, in lower case, carries it: `g4dn`, `g4dn.xlarge`, `ml.g4dn.xlarge`.
+    pub(super) fn is_in(&self, machine: &str) -> bool {
+        let machine = machine.strip_prefix("ml.").unwrap_or(machine);
+        self.machines.iter().any(|family| {
+            let size = machine.strip_prefix(family.as_str());
+            size.is_some_and(|size| size.is_empty() || size.starts_with(['.', '-']))
+        })
     }
 
     /// Every name it goes by: its own, and the NVML name it may share.

@@ -421,6 +421,37 @@ fn what_is_not_found_is_answered_with_what_is_near() {
 }
 
 /// Chips as NVIDIA's list of legacy GPUs has them (developer.nvidia.com/cuda-legacy-gpus).
+/// Names of machines as their owners list them.
+#[test]
+fn a_cloud_machine_means_the_gpu_it_carries() {
+    let catalogue = Catalogue::load();
+    for (machine, sm, memory_gb) in [
+        ("g4dn", (7, 5), 16),
+        ("g4dn.xlarge", (7, 5), 16),
+        ("ml.g5.12xlarge", (8, 6), 24),
+        ("g6.xlarge", (8, 9), 24),
+        ("G6e.2xlarge", (8, 9), 48),
+        ("p3dn.24xlarge", (7, 0), 32),
+        ("p4d.24xlarge", (8, 0), 40),
+        ("p4de.24xlarge", (8, 0), 80),
+        ("p5.48xlarge", (9, 0), 80),
+        ("p5en.48xlarge", (9, 0), 141),
+        ("a2-highgpu-1g", (8, 0), 40),
+        ("g2-standard-4", (8, 9), 24),
+    ] {
+        let part = catalogue.find(machine).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((part.sm, part.memory_gb), (Sm::new(sm.0, sm.1), memory_gb), "{machine}");
+    }
+    for none in ["g4", "g4dnx", "p4", "c5.large"] {
+        assert!(!catalogue.find(none).is_ok_and(|part| !part.machines.is_empty()), "{none}");
+    }
+    let mut families: Vec<_> = catalogue.parts().iter().flat_map(|part| &part.machines).collect();
+    let all = families.len();
+    families.sort();
+    families.dedup();
+    assert_eq!(families.len(), all, "a family that means two GPUs");
+}
+
 #[test]
 fn gpus_before_maxwell_are_named_as_such() {
     for name in ["K80", "Tesla K80", "nvidia tesla k40m", "GTX 780 Ti", "GeForce GTX 680", "GT 710"]
