@@ -88,11 +88,13 @@ def film(recording, child, length):
         number += 1
     with open(recording.path(f"screen-{number}.cast"), "w", encoding="utf-8") as cast:
         cast.write(json.dumps({"version": 2, "width": COLUMNS, "height": ROWS, "title": "warpscope"}) + "\n")
-        key, due = 0, A_TAB / 2
+        # All tabs are seen however short it is.
+        step = min(A_TAB, length / (len(KEYS) + 1))
+        key, due = 0, step / 2
         while (now := time.monotonic() - child.begin) < length:
             if now >= due:
                 child.press(KEYS[key % len(KEYS)])
-                key, due = key + 1, due + A_TAB
+                key, due = key + 1, due + step
             drawn = child.read(0.25)
             if drawn is None:
                 return "ended by itself"
