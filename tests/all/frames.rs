@@ -62,6 +62,20 @@ fn recordings_read_back_as_built_and_own_up_to_being_synthetic() {
     }
 }
 
+/// What a real GPU said is kept to the byte, and shows it at work.
+#[test]
+fn frames_of_a_real_gpu_read_back_as_recorded() {
+    let bytes = fs::read(path("h200.jsonl")).expect("is committed");
+    let mut reader = FrameReader::new(bytes.as_slice());
+    let frames: Vec<Frame> = std::iter::from_fn(|| reader.next_frame().expect("reads")).collect();
+    assert!(self::bytes(&frames) == bytes, "a frame changes when it is written again");
+    let gpus = frames.iter().map(|frame| &frame.gpus[0]);
+    assert!(gpus.clone().all(|gpu| gpu.identity.name.last().is_some_and(|it| it == "NVIDIA H200")));
+    let watts = gpus.map(|gpu| gpu.vitals.power_w.value().expect("has a value").0);
+    let most = watts.fold(0.0, f64::max);
+    assert!((600.0..=720.0).contains(&most), "{most} W of a board of 700");
+}
+
 fn play(source: ReplaySource) -> (Receiver<Frame>, Box<dyn Control>) {
     let (sender, frames) = channel();
     let control = Box::new(source).start(Arc::new(move |frame| sender.send(frame).is_ok()));
