@@ -14,7 +14,8 @@ pub(crate) use tuned::cache;
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use warpscope_kernels::cuda::advice;
 use warpscope_kernels::gpu::{DeviceFacts, Route};
@@ -27,10 +28,15 @@ use crate::commands::frames::source::AtEnd;
 use crate::commands::frames::source::open_source;
 use crate::config::args;
 use crate::engine::Target;
-use crate::worker::scheduler::conditions;
+use crate::worker::scheduler::{Blocker, conditions};
 use crate::worker::{
     Command, DeviceHere, Limits, Update, WorkerEvent, WorkerFailure, WorkerTarget,
 };
+
+/// How long NVML may show the utilisation of a process that has ended: it is a mean over up to a second, and on an H200 92 % were still shown when the
+/// next command looked.
+const UTILISATION_LAGS: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Why nothing more is tried.
 pub(crate) const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
@@ -136,14 +142,47 @@ pub(crate) fn blocker_in(
     if options.get(&args::ANYWAY) || here.device.simulated {
         return None;
     }
-    let seen =
-        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
-    match seen {
-        Some((frame, gpu)) => conditions(frame, gpu, &[]).blocker.map(|why| why.to_string()),
-        None => Some(
+    let until = Instant::now() + UTILISATION_LAGS.min(limits(options).busy);
+    let again = || {
+        thread::sleep(LOOK_AGAIN);
+        (Instant::now() < until).then(|| seen(first_frame_of(options).ok().as_ref(), here))
+    };
+    match settled(seen(frame, here), again) {
+        Seen::Blocked(blocker) => Some(blocker.to_string()),
+        Seen::Free => None,
+        Seen::Nothing => Some(
             "NVML does not show it, so it is unknown whether other processes use it".to_owned(),
         ),
     }
+}
+
+/// What NVML shows of a device.
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    /// Nothing of it.
+    Nothing,
+    /// It may be used.
+    Free,
+    /// It may not.
+    Blocked(Blocker),
+}
+
+fn seen(frame: Option<&Frame>, here: &DeviceHere) -> Seen {
+    let gpu = |frame: &Frame| frame.gpus.iter().position(|gpu| gpu.key == here.uuid);
+    let Some((frame, gpu)) = frame.and_then(|frame| Some((frame, gpu(frame)?))) else {
+        return Seen::Nothing;
+    };
+    conditions(frame, &frame.gpus[gpu], &[]).blocker.map_or(Seen::Free, Seen::Blocked)
+}
+
+/// What is seen once a utilisation that no listed process accounts for has passed, or nobody looks again.
+fn settled(mut now: Seen, mut again: impl FnMut() -> Option<Seen>) -> Seen {
+    while let Seen::Blocked(Blocker::Busy(_)) = now
+        && let Some(newer) = again()
+    {
+        now = newer;
+    }
+    now
 }
 
 /// The device as the rules ask about it.
@@ -180,5 +219,21 @@ pub(crate) fn route_text(route: &Route) -> String {
         Route::Native { by } => by.clone(),
         Route::Emulated { by } => format!("emulated: {by}"),
         Route::Absent { why } => format!("unavailable: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_utilisation_that_nobody_accounts_for_is_looked_at_again() {
+        let busy = |percent| Seen::Blocked(Blocker::Busy(percent));
+        let mut later = [busy(40), Seen::Free, busy(7)].into_iter();
+        assert_eq!(settled(busy(92), || later.next()), Seen::Free);
+        assert_eq!(later.next(), Some(busy(7)), "not looked at once it has passed");
+        assert_eq!(settled(busy(92), || None), busy(92));
+        let process = Seen::Blocked(Blocker::Process(7));
+        assert_eq!(settled(process.clone(), || panic!("a process is there")), process);
     }
 }
