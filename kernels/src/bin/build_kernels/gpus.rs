@@ -35,7 +35,17 @@ pub(crate) struct Asked {
     pub equal: bool,
     /// Microseconds that it took, by GPU.
     #[serde(default)]
-    pub measured_us: BTreeMap<String, f64>,
+    pub measured: BTreeMap<String, Measured>,
+}
+
+/// A time that a GPU took.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Measured {
+    /// Family of the kernel that computed it.
+    pub family: String,
+    /// Microseconds.
+    pub us: f64,
 }
 
 /// What a multiprocessor holds.

@@ -7,7 +7,7 @@ use warpscope_kernels::Sm;
 
 use crate::budget::rates;
 use crate::figures::{Doing, Figure, Launches};
-use crate::gpus::{Asked, Gpu, Plan};
+use crate::gpus::{Asked, Gpu, Measured, Plan};
 use crate::inner::KINDS;
 use crate::predict::{bounds, longest, roof, waves};
 
@@ -59,6 +59,7 @@ pub(crate) fn sections(document: &str) -> BTreeMap<String, String> {
 
 /// The section of a family: a row for each target, and one for each work with the best time of each GPU.
 pub(crate) fn section(plan: &Plan, figures: &[&Figure], doings: &[&Doing]) -> String {
+    let family = figures.first().map_or("", |figure| figure.family);
     let mut by_target: BTreeMap<Sm, Vec<&Figure>> = BTreeMap::new();
     for figure in figures {
         by_target.entry(figure.target).or_default().push(figure);
@@ -79,8 +80,10 @@ pub(crate) fn section(plan: &Plan, figures: &[&Figure], doings: &[&Doing]) -> St
     let asked = plan.works.iter().filter_map(|asked| {
         let cells = plan.gpus.iter().map(|gpu| {
             let predicted = best(asked, gpu).map_or_else(none, time);
-            let measured = asked.measured_us.get(&gpu.name);
-            measured.map_or(predicted.clone(), |us| format!("{predicted}; **{us:.1}**"))
+            match asked.measured.get(&gpu.name).filter(|it| it.family == family) {
+                Some(Measured { us, .. }) => format!("{predicted}; **{us:.1}**"),
+                None => predicted,
+            }
         });
         let cells: Vec<String> = [work(asked, "")].into_iter().chain(cells).collect();
         cells[1..].iter().any(|cell| *cell != none()).then_some(cells)
