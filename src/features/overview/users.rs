@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use warpscope_probes::gpu::Presence;
 use warpscope_probes::process::Process;
 
 use super::lines::LEAST_PROCESSES;
@@ -55,7 +56,15 @@ fn sorted(processes: &[Process]) -> Vec<&Process> {
     sorted
 }
 
-/// Draws the list, if it has room for its head and a process.
+/// What is said where there is none.
+fn nobody(shared: &Shared) -> &'static str {
+    match shared.frame.host.machine.container.value() {
+        Some(_) => "No process is seen on the GPUs; a container hides those outside it.",
+        None => "No process uses the GPUs.",
+    }
+}
+
+/// Draws the list, if it has room for its head and a process; or that there is none.
 pub(super) fn render(
     shared: &Shared,
     look: Look<'_>,
@@ -64,10 +73,15 @@ pub(super) fn render(
     buffer: &mut Buffer,
 ) {
     let rows = sorted(&shared.frame.processes);
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let has_gpu = shared.frame.gpus.iter().any(|gpu| gpu.presence == Presence::Present);
+    if rows.is_empty() && has_gpu && shared.display.has_panel("processes") && area.height > 0 {
+        let (text, style) = (nobody(shared), look.style(Role::Muted));
+        buffer.set_stringn(area.x, area.y, text, area.width.into(), style);
+    }
     if wanted(shared) == 0 || area.height < 2 {
         return;
     }
-    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let contained = rows.iter().any(|process| process.host.container.value().is_some());
     let shown: Vec<_> =
         (0..COLUMNS.len()).filter(|column| contained || *column != CONTAINER).collect();
