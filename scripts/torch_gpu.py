@@ -14,6 +14,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 from torch_here import give_up, load_torch
 
@@ -95,19 +96,20 @@ def time_of(torch, run, samples, warm=0.0):
 
     seconds(3)
     times = max(1, min(200, round(1e-3 / max(seconds(1), 1e-6))))
-    while warm > 0:
-        warm -= seconds(times)
+    until = time.monotonic() + warm
+    while time.monotonic() < until:
+        seconds(times)
     return statistics.median(seconds(times) / times for _ in range(samples))
 
 
-def torch_turn(samples):
+def torch_turn(samples, warm):
     """Every work once, one after the other and again from the front, so that heat falls on all of them."""
     torch = load_torch()
     rates, ways = {goal: [] for goal, _, _ in WORKS}, {}
     for _ in range(2):
         for goal, dtype, side in WORKS:
             run, operations = operation(torch, dtype, side)
-            each = {"default": operations / time_of(torch, run, samples, WARM)}
+            each = {"default": operations / time_of(torch, run, samples, warm)}
             if side is None:
                 each.update(attention_rates(torch, dtype, samples))
                 ways[goal] = {name: max(rate, ways.get(goal, {}).get(name, 0.0)) for name, rate in each.items()}
@@ -158,12 +160,13 @@ def main():
     parser.add_argument("--warpscope", help="the program torch takes turns with")
     parser.add_argument("--gpu", default="0", help="GPU by number or UUID (0)")
     parser.add_argument("--samples", type=int, default=20, help="samples of each work (20)")
+    parser.add_argument("--warm", type=float, default=WARM, help=f"seconds of each work before its samples ({WARM:.0f})")
     parser.add_argument("--cublas", help="copy of cuBLAS for warpscope (the best it finds)")
     parser.add_argument("--lines", action="store_true", help="each figure as a line of JSON as soon as it is there; the result is the last line")
     parser.add_argument("--turn", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.turn:
-        print(json.dumps(torch_turn(options.samples)))
+        print(json.dumps(torch_turn(options.samples, options.warm)))
         return
     def note(line):
         if options.lines:
@@ -174,7 +177,7 @@ def main():
     environment["CUDA_VISIBLE_DEVICES"] = options.gpu
     # torch and warpscope must count GPUs alike.
     environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-    turn = [sys.executable, os.path.abspath(__file__), "--turn", "--samples", str(options.samples)]
+    turn = [sys.executable, os.path.abspath(__file__), "--turn", "--samples", str(options.samples), "--warm", str(options.warm)]
     everywhere = {name: value for name, value in environment.items() if name != "CUDA_VISIBLE_DEVICES"}
     torch_turns, own_turns = [], []
     order = "tWWt" if options.warpscope else "tt"

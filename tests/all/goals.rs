@@ -122,7 +122,9 @@ fn torch_and_warpscope_take_turns_on_the_same_works() {
     for (name, value) in stage.command(program).get_envs() {
         command.env(name, value.unwrap_or_default());
     }
-    command.args(["--samples", "1", "--warpscope", program]).env("HOME", "/dev/null");
+    command
+        .args(["--samples", "1", "--warm", "0", "--warpscope", program])
+        .env("HOME", "/dev/null");
     let told = json(&command.output().expect("starts"));
     assert_eq!((&told["order"], &told["gpu"]), (&"tWWt".into(), &"Stand-in".into()), "{told}");
     assert!(told["uuid"].as_str().is_some_and(|uuid| uuid.starts_with("GPU-")), "{told}");
