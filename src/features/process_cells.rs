@@ -2,7 +2,7 @@
 
 use warpscope_probes::process::{Process, ProcessKind, Visibility};
 use warpscope_probes::units::Bytes;
-use warpscope_probes::{Reading, Scalar, Timestamp};
+use warpscope_probes::{Frame, Reading, Scalar, Timestamp};
 
 use crate::features::Shared;
 use crate::widgets::format;
@@ -13,6 +13,17 @@ pub(crate) fn gpu(shared: &Shared, process: &Process) -> String {
     let position = shared.frame.gpus.iter().find(|gpu| gpu.key == process.gpu);
     let index = position.map_or("?".to_owned(), |gpu| gpu.index.to_string());
     process.mig.map_or(index.clone(), |mig| format!("{index}:{mig}"))
+}
+
+/// What is said in place of a table without a process.
+pub(crate) fn nobody(frame: &Frame) -> &'static str {
+    if frame.without_processes {
+        return "Where these values come from, processes are not told.";
+    }
+    match frame.host.machine.container.value() {
+        Some(_) => "No process is seen on a GPU in view; a container hides those outside it.",
+        None => "No process uses a GPU in view.",
+    }
 }
 
 /// What it uses the GPU for.

@@ -9,7 +9,7 @@ use warpscope_probes::process::Process;
 
 use super::lines::LEAST_PROCESSES;
 use crate::features::Shared;
-use crate::features::process_cells::{age, command, gpu, plain, size};
+use crate::features::process_cells::{age, command, gpu, nobody, plain, size};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Column, Look, Sort, Table};
 
@@ -56,14 +56,6 @@ fn sorted(processes: &[Process]) -> Vec<&Process> {
     sorted
 }
 
-/// What is said where there is none.
-fn nobody(shared: &Shared) -> &'static str {
-    match shared.frame.host.machine.container.value() {
-        Some(_) => "No process is seen on the GPUs; a container hides those outside it.",
-        None => "No process uses the GPUs.",
-    }
-}
-
 /// Draws the list, if it has room for its head and a process; or that there is none.
 pub(super) fn render(
     shared: &Shared,
@@ -76,7 +68,7 @@ pub(super) fn render(
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let has_gpu = shared.frame.gpus.iter().any(|gpu| gpu.presence == Presence::Present);
     if rows.is_empty() && has_gpu && shared.display.has_panel("processes") && area.height > 0 {
-        let (text, style) = (nobody(shared), look.style(Role::Muted));
+        let (text, style) = (nobody(&shared.frame), look.style(Role::Muted));
         buffer.set_stringn(area.x, area.y, text, area.width.into(), style);
     }
     if wanted(shared) == 0 || area.height < 2 {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use warpscope_probes::process::Process;
 
 use crate::features::Shared;
-use crate::features::process_cells::{age, command, gpu, kind, plain, size, uses};
+use crate::features::process_cells::{age, command, gpu, kind, nobody, plain, size, uses};
 use crate::features::processes::{Processes, Row, SORTS, SortBy};
 use crate::widgets::Hit;
 use crate::widgets::Hits;
@@ -105,10 +105,8 @@ pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     if rows.is_empty() {
-        let text = if shared.frame.without_processes {
-            "Where these values come from, processes are not told."
-        } else if shared.frame.processes.is_empty() {
-            "No process uses a GPU in view."
+        let text = if shared.frame.processes.is_empty() {
+            nobody(&shared.frame)
         } else {
             "No process matches the filter; Esc clears it."
         };
