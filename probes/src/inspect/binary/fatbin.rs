@@ -241,7 +241,7 @@ pub(super) fn container(
     Ok(Some(found))
 }
 
-/// Whether machine code that lies uncompressed has sections, and none of a kernel. `nvlink` notes the folders it was told to search, so that
+/// Whether machine code that lies uncompressed has sections, and none of a kernel. `nvlink` records its search folders, so that
 /// what it leaves where there was nothing to link can be larger than a small kernel: 1,904 bytes for sm_75 in libcufftw.so.12 (12.0.0.61).
 fn is_bare(reader: &mut Reader, image: &Image, payload: &Range<u64>) -> bool {
     let length = payload.end - payload.start;

@@ -215,7 +215,7 @@ fn fat(cubin: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// However large it is: linkers note the folders they were told to search.
+/// However large it is: linkers record their search folders.
 #[test]
 fn machine_code_whose_sections_hold_no_kernel_is_empty() {
     let cubin = fixture("cuda13-sm_75.cubin");
