@@ -47,7 +47,7 @@ template <typename T> struct Task {
 };
 
 // The shared memory of a block: maxima and totals of its warps, queries, the new key and value, and a ring of chunks for each warp, which later
-// holds its sums. All of it is dynamic, so that tiles begin where they must.
+// holds its sums; behind them what a cluster's warps give this block. All of it is dynamic, so that tiles begin where they must.
 constexpr u32 FRONT = 768;
 struct Front {
     float tops[DECODE_WARPS][MOST_ROWS];
@@ -121,47 +121,90 @@ __device__ __forceinline__ void merge(const Shared<HEAD>& shared, const Front& f
 }
 
 #if __CUDA_ARCH__ >= 900
-// Blocks of a cluster, one a piece.
+// Blocks of a cluster, one a piece, and its warps.
 constexpr u32 CLUSTER = 8;
+constexpr u32 SOURCES = CLUSTER * DECODE_WARPS;
 
-// What the blocks of a cluster have becomes the result, through each other's shared memory: each block makes an eighth, and of every four channels a lane
-// merges the warps of one block.
-template <typename T, u32 HEAD>
-__device__ __forceinline__ void merge_in_cluster(const Shared<HEAD>& shared, const Front& front, T* out, u32 head, u32 count) {
-    constexpr u32 QUADS = HEAD / 4;
-    static_assert(WARP % CLUSTER == 0, "the blocks of a quad are lanes of a warp");
-    const u32 source = lane_id() % CLUSTER, all = count * QUADS, each = ceil_div(all, CLUSTER), end = min((blockIdx.x + 1) * each, all);
-    const auto remote = [&](const float& x) { return in_block(shared_address(&x), source); };
-    for (u32 first = blockIdx.x * each; first < end; first += DECODE_THREADS / CLUSTER) {
-        const u32 at = first + threadIdx.x / CLUSTER, row = min(at, all - 1) / QUADS, quad = min(at, all - 1) % QUADS;
-        float part[DECODE_WARPS][4], top[DECODE_WARPS], total[DECODE_WARPS], high = LOWEST;
-#pragma unroll
-        for (u32 w = 0; w < DECODE_WARPS; w++) {
-            top[w] = load_in_cluster(remote(front.tops[w][row]));
-            total[w] = load_in_cluster(remote(front.totals[w][row]));
-            load_in_cluster(part[w], in_block(shared.sums(w, row, quad), source));
-        }
-#pragma unroll
-        for (u32 w = 0; w < DECODE_WARPS; w++) high = fmaxf(high, top[w]);
-#pragma unroll
-        for (u32 step = 1; step < CLUSTER; step *= 2) high = fmaxf(high, shuffle_xor(high, step));
-        float sum[5] = {};
-#pragma unroll
-        for (u32 w = 0; w < DECODE_WARPS; w++) {
-            const float factor = exp2_approx(top[w] - high);
-#pragma unroll
-            for (u32 e = 0; e < 4; e++) sum[e] = fmaf(part[w][e], factor, sum[e]);
-            sum[4] = fmaf(total[w], factor, sum[4]);
-        }
-#pragma unroll
-        for (u32 step = 1; step < CLUSTER; step *= 2)
-#pragma unroll
-            for (u32 e = 0; e < 5; e++) sum[e] += shuffle_xor(sum[e], step);
-        if (source > 0 || at >= end) continue;
-        store2(out + u64(head + row) * HEAD + 4 * quad, sum[0] / sum[4], sum[1] / sum[4]);
-        store2(out + u64(head + row) * HEAD + 4 * quad + 2, sum[2] / sum[4], sum[3] / sum[4]);
-    }
+// The two halves of a meeting of a cluster; what a thread wrote before the first is published where it is asked for.
+template <bool PUBLISH> __device__ __forceinline__ void arrive_at_cluster() {
+    if (PUBLISH) asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    else asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
+__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+__device__ __forceinline__ void give_in_cluster(u32 at, float first, float second) {
+    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(first), "f"(second) : "memory");
+}
+__device__ __forceinline__ void take_given(float (&out)[4], u32 at) {
+    u32 words[4];
+    load_shared(words, at);
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) out[i] = float_of(words[i]);
+}
+
+// What every warp of a cluster gives each of its blocks, which make an eighth of the channels of every row: maximum and total of its rows, and its sums of
+// these channels. A store goes to another block without being waited for; a load would take a turn there and back, behind the meeting of all.
+template <u32 HEAD> struct Given {
+    static constexpr u32 QUADS = HEAD / 4 / CLUSTER;
+    u32 base, count;
+
+    // Sixteen bytes behind those of a source: lanes that read those of eight sources meet every bank once.
+    __device__ __forceinline__ u32 sums(u32 source, u32 row, u32 quad) const {
+        return base + SOURCES * MOST_ROWS * 8 + source * (count * QUADS * 16 + 16) + (row * QUADS + quad) * 16;
+    }
+    __device__ __forceinline__ u32 record(u32 source, u32 row) const { return base + (source * MOST_ROWS + row) * 8; }
+
+    // A lane's part of rows g and g + 8; all lanes of a row have its maximum and total.
+    __device__ __forceinline__ void give(const float (&sum)[HEAD / 8][4], const float (&top)[2], const float (&total)[2]) const {
+        const u32 source = warp_id() * CLUSTER + blockIdx.x, lane = lane_id() % 4;
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            const u32 row = lane_id() / 4 + 8 * r;
+            if (row >= count) continue;
+#pragma unroll
+            for (u32 to = lane; to < CLUSTER; to += 4) give_in_cluster(in_block(record(source, row), to), top[r], total[r]);
+#pragma unroll
+            for (u32 j = 0; j < HEAD / 8; j++) {
+                const u32 quad = 2 * j + lane / 2;
+                give_in_cluster(in_block(sums(source, row, quad % QUADS), j / 2) + lane % 2 * 8, sum[j][2 * r], sum[j][2 * r + 1]);
+            }
+        }
+    }
+    // What all gave becomes the result: of every four channels a lane merges what the warps of one block gave.
+    template <typename T> __device__ __forceinline__ void merge(T* out, u32 head) const {
+        static_assert(WARP % CLUSTER == 0, "the blocks of a quad are lanes of a warp");
+        const u32 block = lane_id() % CLUSTER, all = count * QUADS;
+        for (u32 first = 0; first < all; first += DECODE_THREADS / CLUSTER) {
+            const u32 at = first + threadIdx.x / CLUSTER, row = min(at, all - 1) / QUADS, quad = min(at, all - 1) % QUADS;
+            float part[DECODE_WARPS][4], record_of[DECODE_WARPS][2], high = LOWEST;
+#pragma unroll
+            for (u32 w = 0; w < DECODE_WARPS; w++) {
+                u32 words[2];
+                load_shared(words, record(w * CLUSTER + block, row));
+                record_of[w][0] = float_of(words[0]), record_of[w][1] = float_of(words[1]);
+                take_given(part[w], sums(w * CLUSTER + block, row, quad));
+                high = fmaxf(high, record_of[w][0]);
+            }
+#pragma unroll
+            for (u32 step = 1; step < CLUSTER; step *= 2) high = fmaxf(high, shuffle_xor(high, step));
+            float sum[5] = {};
+#pragma unroll
+            for (u32 w = 0; w < DECODE_WARPS; w++) {
+                const float factor = exp2_approx(record_of[w][0] - high);
+#pragma unroll
+                for (u32 e = 0; e < 4; e++) sum[e] = fmaf(part[w][e], factor, sum[e]);
+                sum[4] = fmaf(record_of[w][1], factor, sum[4]);
+            }
+#pragma unroll
+            for (u32 step = 1; step < CLUSTER; step *= 2)
+#pragma unroll
+                for (u32 e = 0; e < 5; e++) sum[e] += shuffle_xor(sum[e], step);
+            if (block > 0 || at >= all) continue;
+            T* to = out + u64(head + row) * HEAD + 4 * (blockIdx.x * QUADS + quad);
+            store2(to, sum[0] / sum[4], sum[1] / sum[4]);
+            store2(to + 2, sum[2] / sum[4], sum[3] / sum[4]);
+        }
+    }
+};
 #endif
 
 // One piece for the heads of a group, at most sixteen. Each warp streams its own chunks of keys without meeting the others; then the four are merged,
@@ -194,6 +237,10 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
     };
     constexpr u32 APART = DECODE_WARPS * CHUNK_KEYS;
     u32 first = begin + warp_id() * CHUNK_KEYS, stage = shared.ring;
+#if __CUDA_ARCH__ >= 900
+    // A block may be given something once it has begun.
+    if (CLUSTERED) arrive_at_cluster<false>();
+#endif
     if (!task.rotate) wait_for_predecessor();
 #pragma unroll
     for (u32 i = 0; i < STAGES; i++) issue(first + i * APART, shared.ring + i * 2 * Chunk::BYTES);
@@ -238,16 +285,30 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
     }
     wait_for_copies<0>();
     __syncwarp();
+    float top[2], total[2];
+#pragma unroll
+    for (u32 r = 0; r < 2; r++) {
+        top[r] = rows.top[0][r] * (task.scale * LOG2_E);
+        total[r] = rows.total[0][r];
+        total[r] += shuffle_xor(total[r], 1);
+        total[r] += shuffle_xor(total[r], 2);
+    }
+#if __CUDA_ARCH__ >= 900
+    if constexpr (CLUSTERED) {
+        const Given<HEAD> given{shared.ring + (DECODE_WARPS - warp_id()) * Shared<HEAD>::RING, count};
+        wait_for_cluster();
+        given.give(rows.sum[0], top, total);
+        arrive_at_cluster<true>();
+        remember();
+        wait_for_cluster();
+        given.template merge<T>(out, head);
+        return;
+    }
+#endif
 #pragma unroll
     for (u32 r = 0; r < 2; r++) {
         u32 row = lane_id() / 4 + 8 * r, lane = lane_id() % 4;
-        float total = rows.total[0][r];
-        total += shuffle_xor(total, 1);
-        total += shuffle_xor(total, 2);
-        if (lane == 0) {
-            front.tops[warp_id()][row] = rows.top[0][r] * (task.scale * LOG2_E);
-            front.totals[warp_id()][row] = total;
-        }
+        if (lane == 0) front.tops[warp_id()][row] = top[r], front.totals[warp_id()][row] = total[r];
         if (row >= count) continue;
 #pragma unroll
         for (u32 j = 0; j < HEAD / 8; j++) {
@@ -256,16 +317,6 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
             store_shared4(at + 4, bits_of(rows.sum[0][j][2 * r + 1]));
         }
     }
-#if __CUDA_ARCH__ >= 900
-    if constexpr (CLUSTERED) {
-        sync_cluster();
-        merge_in_cluster<T, HEAD>(shared, front, out, head, count);
-        // Behind the barrier, which would wait for it.
-        remember();
-        meet_cluster();
-        return;
-    }
-#endif
     __syncthreads();
     merge<T, HEAD>(shared, front, parts, out, head, count);
     if (splits == 1) return;

@@ -35,20 +35,47 @@ __device__ __forceinline__ void load_once(u32 (&out)[2], const void* from) {
 }
 
 // The same, of which others read the neighbours.
-__device__ __forceinline__ void load_words(u32 (&out)[2], const u32* from) {
-    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "l"(from));
+__device__ __forceinline__ float2 load_two(const float* from) {
+    float2 v;
+    asm volatile("ld.global.nc.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(from));
+    return v;
 }
+__device__ __forceinline__ float from_lane(float x, u32 lane) { return __shfl_sync(ALL, x, lane); }
 
 // Rows g and g + 8 of a step.
-template <u32 M> struct Step {
+struct Step {
     u32 codes[2][4];
-    float maxima[2][Lanes<M>::BLOCKS];
+};
+
+// Of AHEAD steps, the maxima of a row's blocks: lane t of four has both of step t. A load for each step would touch as many lines of the first-level cache
+// as its codes do, for 64 bytes.
+struct Maxima {
+    static_assert(AHEAD == 4, "as many lanes share a row");
+    float2 of[2];
+
+    // Those of a lane's blocks in steps d and d + 1, of rows g and g + 8.
+    template <u32 BLOCKS> __device__ __forceinline__ void take(float (&out)[2][2][BLOCKS], u32 d) const {
+        const u32 first = lane_id() / 4 * 4 + d;
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            if constexpr (BLOCKS == 2) {
+#pragma unroll
+                for (u32 s = 0; s < 2; s++) out[s][h][0] = from_lane(of[h].x, first + s), out[s][h][1] = from_lane(of[h].y, first + s);
+            } else {
+                // Lanes of the second block take what those of the first do not; odd ones give the second for the first.
+                const bool second = lane_id() % 4 / 2 > 0, odd = lane_id() % 2 > 0;
+                const float even = from_lane(odd ? of[h].y : of[h].x, first + second), other = from_lane(odd ? of[h].x : of[h].y, first + !second);
+                out[0][h][0] = second ? other : even;
+                out[1][h][0] = second ? even : other;
+            }
+        }
+    }
 };
 
 // Where a lane finds its parts of the steps of 16 rows.
 template <u32 M> struct Rows {
     const u8* codes[2];
-    const u32* maxima[2];
+    const float* maxima[2];
 
     __device__ __forceinline__ Rows(const u8* all_codes, const float* all_maxima, u32 first_row, u32 n, u32 k, u32 first) {
 #pragma unroll
@@ -56,25 +83,26 @@ template <u32 M> struct Rows {
             // Missing rows repeat the last one; nothing of them is stored.
             const u64 at = u64(min(first_row + lane_id() / 4 + 8 * h, n - 1)) * k + first * STEP;
             codes[h] = all_codes + (at + Lanes<M>::first()) / 2;
-            maxima[h] = reinterpret_cast<const u32*>(all_maxima) + (M == 8 ? at : at + Lanes<M>::first()) / BLOCK;
+            maxima[h] = all_maxima + at / BLOCK + lane_id() % AHEAD * 2;
         }
     }
-    __device__ __forceinline__ void load(Step<M>& step, u32 ahead) const {
+    __device__ __forceinline__ void load(Step& step, u32 ahead) const {
 #pragma unroll
         for (u32 h = 0; h < 2; h++) {
             const u8* from = codes[h] + ahead * (STEP / 2);
-            const u32* of = maxima[h] + ahead * (STEP / BLOCK);
             if constexpr (M == 8) {
                 load_once(*(u32(*)[2]) & step.codes[h][0], from);
                 load_once(*(u32(*)[2]) & step.codes[h][2], from + BLOCK / 2);
-                u32 both[2];
-                load_words(both, of);
-                step.maxima[h][0] = float_of(both[0]), step.maxima[h][1] = float_of(both[1]);
             } else {
                 words_of(load_once(from), step.codes[h]);
-                step.maxima[h][0] = float_of(load_word(of));
             }
         }
+    }
+    // Those of the steps from `ahead` on, of which so many are left.
+    __device__ __forceinline__ void load(Maxima& of, u32 ahead, i32 left) const {
+        if (i32(lane_id() % AHEAD) >= left) return;
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) of.of[h] = load_two(maxima[h] + ahead * (STEP / BLOCK));
     }
     __device__ __forceinline__ void advance(u32 by) {
 #pragma unroll
@@ -109,7 +137,7 @@ template <u32 AT> __device__ __forceinline__ u32 pair(u32 mine, u32 word) {
 
 // Adds the products of a step with M tokens; `x` are a lane's columns of it.
 template <u32 M, typename T, typename X>
-__device__ __forceinline__ void multiply(float (&sum)[4], const Step<M>& step, u32 table, X x) {
+__device__ __forceinline__ void multiply(float (&sum)[4], const Step& step, const float (&maxima)[2][Lanes<M>::BLOCKS], u32 table, X x) {
     constexpr u32 BLOCKS = Lanes<M>::BLOCKS;
     u32 b[4][4];
 #pragma unroll
@@ -128,7 +156,27 @@ __device__ __forceinline__ void multiply(float (&sum)[4], const Step<M>& step, u
 #pragma unroll
     for (u32 i = 0; i < BLOCKS; i++)
 #pragma unroll
-        for (u32 c = 0; c < 4; c++) sum[c] += step.maxima[c / 2][i] * part[i][c];
+        for (u32 c = 0; c < 4; c++) sum[c] += maxima[c / 2][i] * part[i][c];
+}
+
+// Adds `count` steps, of which the first AHEAD and their maxima are on their way; `x` goes on by `stride` for as many.
+template <u32 M, typename T, typename X, typename Advance>
+__device__ __forceinline__ void sum_up(float (&sum)[4], Rows<M>& rows, Step (&ring)[AHEAD], Maxima& maxima, u32 count, u32 table, X x, Advance&& advance) {
+    for (i32 left = i32(count); left > 0; left -= AHEAD) {
+        Maxima next = {};
+        rows.load(next, AHEAD, left - i32(AHEAD));
+        float of[2][2][Lanes<M>::BLOCKS];
+#pragma unroll
+        for (u32 d = 0; d < AHEAD; d++) {
+            if (d % 2 == 0) maxima.template take<Lanes<M>::BLOCKS>(of, d);
+            if (i32(d) >= left) break;
+            multiply<M, T>(sum, ring[d], of[d % 2], table, x + d * STEP);
+            if (i32(d + AHEAD) < left) rows.load(ring[d], d + AHEAD);
+        }
+        maxima = next;
+        rows.advance(AHEAD);
+        advance(x);
+    }
 }
 
 template <u32 M, typename T>
@@ -146,26 +194,20 @@ __device__ __forceinline__ void mma(
     const T* from = goes ? x + u64(mine) * k + first * STEP + Lanes<M>::first() : reinterpret_cast<const T*>(ZEROS);
     for (u32 row = blockIdx.x * TILE_ROWS; row < n; row += gridDim.x * TILE_ROWS) {
         Rows<M> rows(codes, maxima, row, n, k, first);
-        Step<M> ring[AHEAD];
+        Step ring[AHEAD];
+        Maxima of = {};
+        rows.load(of, 0, i32(count));
 #pragma unroll
         for (u32 d = 0; d < AHEAD; d++)
             if (d < count) rows.load(ring[d], d);
         // The weights are on their way meanwhile; those of other rows have been summed.
         if (row == blockIdx.x * TILE_ROWS) fill<T>(table);
         else __syncthreads();
-        const T* at = from;
         float sum[4] = {};
-        for (u32 step = 0; step < count; step += AHEAD) {
-#pragma unroll
-            for (u32 d = 0; d < AHEAD; d++) {
-                if (step + d >= count) break;
-                multiply<M, T>(sum, ring[d], pairs, at + d * STEP);
-                if (step + d + AHEAD < count) rows.load(ring[d], d + AHEAD);
-            }
-            rows.advance(AHEAD);
+        sum_up<M, T>(sum, rows, ring, of, count, pairs, from, [&](const T*& at) {
             at += stride;
             pin(at);
-        }
+        });
 #pragma unroll
         for (u32 c = 0; c < 4; c++) {
             const float both = M == 8 ? sum[c] : sum[c] + shuffle_xor(sum[c], 2);

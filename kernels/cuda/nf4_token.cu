@@ -26,7 +26,9 @@ __device__ __forceinline__ void product(const u8* codes, const float* maxima, co
             rows.codes[1] = rows.codes[0] + u64(n) * k / 2;
             rows.maxima[1] = rows.maxima[0] + u64(n) * k / BLOCK;
         }
-        Step<4> ring[AHEAD];
+        Step ring[AHEAD];
+        Maxima of = {};
+        rows.load(of, 0, i32(count));
 #pragma unroll
         for (u32 d = 0; d < AHEAD; d++)
             if (d < count) rows.load(ring[d], d);
@@ -36,18 +38,9 @@ __device__ __forceinline__ void product(const u8* codes, const float* maxima, co
             fill<T>(table);
             stage<2>(row, staged);
         } else __syncthreads();
-        Staged at = begin + (goes ? first * STEP + Lanes<4>::first() : k + APART);
+        const Staged at = begin + (goes ? first * STEP + Lanes<4>::first() : k + APART);
         float sum[4] = {};
-        for (u32 step = 0; step < count; step += AHEAD) {
-#pragma unroll
-            for (u32 d = 0; d < AHEAD; d++) {
-                if (step + d >= count) break;
-                multiply<4, T>(sum, ring[d], pairs, at + d * STEP);
-                if (step + d + AHEAD < count) rows.load(ring[d], d + AHEAD);
-            }
-            rows.advance(AHEAD);
-            at.advance(stride);
-        }
+        sum_up<4, T>(sum, rows, ring, of, count, pairs, at, [&](Staged& at) { at.advance(stride); });
         // Tokens 0 … 3 of a product are the one there is, and so are 4 … 7, of the next block of columns.
 #pragma unroll
         for (u32 h = 0; h < 2; h++) {

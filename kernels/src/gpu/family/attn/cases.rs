@@ -280,6 +280,12 @@ const DECODES: &[(Problem, u32)] = &[
     (problem([2, 1], 403, 1, 1.0), 1),
     (problem([4, 2], 255, 1, 2.0), 2),
     (raised(problem([2, 1], 50, 1, 4.0)), 2),
+    // As many pieces as a cluster has blocks: empty ones, rows that fill a tile and more, and warps with several chunks.
+    (problem([4, 1], 0, 1, 1.0), 8),
+    (problem([8, 2], 130, 1, 2.0), 8),
+    (problem([20, 1], 70, 1, 1.0), 8),
+    (problem([16, 1], 1100, 1, 1.0), 8),
+    (raised(problem([2, 1], 50, 1, 4.0)), 8),
 ];
 
 /// A value no query may see is NaN; the plain kernel must not let it through.

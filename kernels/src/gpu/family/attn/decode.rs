@@ -115,6 +115,9 @@ pub fn decode(
         let entry = entries[usize::from(element == Element::Bf16)];
         let mut launch = launch("attn_decode", entry, grid, THREADS);
         launch.shared_bytes = shared_bytes(facts, at.heads.head);
+        if clustered {
+            launch.shared_bytes += given_bytes(at.heads);
+        }
         launch.args = core_args(at, scratch, fresh);
         return Ok(vec![launch]);
     }
@@ -145,6 +148,12 @@ fn core_args(at: &Attention, scratch: Scratch, fresh: Option<Fresh>) -> Vec<Arg>
 }
 
 /// A tile of queries, a new key and value, and for each warp a ring of chunks of keys and values: two deep where copies pass by the registers.
+/// What the warps of a cluster give a block: two words a row, and an eighth of the channels of the rows there are, 16 bytes apart.
+fn given_bytes(heads: Heads) -> u32 {
+    let rows = (heads.heads / heads.kv_heads.max(1)).min(ROWS);
+    CLUSTER * WARPS * (ROWS * 8 + rows * heads.head / CLUSTER * 4 + 16)
+}
+
 fn shared_bytes(facts: &DeviceFacts, head: u32) -> u32 {
     let stages = if facts.sm.major >= 8 { 2 } else { 1 };
     FRONT_BYTES + (ROWS + 2 + WARPS * stages * 2 * CHUNK_KEYS) * head * 2
