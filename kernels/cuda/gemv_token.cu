@@ -83,7 +83,7 @@ template <typename T> __device__ __forceinline__ void product(const T* w, const 
     };
 #pragma unroll
     for (u32 i = 0; i < CHUNKS; i++) ask(i);
-    stage<1>(row, staged);
+    stage<1>(row, staged, ahead.left > 0);
     if (turns == 0) return;
     u32 at = begin, up = 0, half = 0;
     float sum[2] = {}, gate = 0.0f;
@@ -99,7 +99,9 @@ template <typename T> __device__ __forceinline__ void product(const T* w, const 
 #pragma unroll
                 for (u32 v = 0; v < V; v++) sum[v % 2] += a[v] * b[v];
             }
+        const bool more = ahead.left > 0;
         ask(chunk);
+        if (more && ahead.left == 0) make_way(row);
         at += CHUNK * stride;
         if (at - lane_id() < vectors) return false;
         at = begin;

@@ -106,9 +106,21 @@ __device__ __forceinline__ void add_norm(const Row<T>& row, Eights<E>& stream, c
     });
 }
 
-// Waits for the launch in front, and puts the row into shared memory. What comes before it must not depend on that launch. Norms take rows of
-// E eights a thread.
-template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>& row, uint4* staged) {
+// Asks for a part of the weights of the launch behind, which nobody writes.
+template <typename T> __device__ __forceinline__ void fetch_later(const Row<T>& row) {
+    if (threadIdx.x == 0 && row.each > 0) fetch_bulk(row.later + u64(blockIdx.x) * row.each, row.each);
+}
+
+// Lets the launch behind start once a block has asked for all it reads itself. Sooner, what that one asks for would only take turns with it, and memory
+// would be idle while that one makes its row.
+template <typename T> __device__ __forceinline__ void make_way(const Row<T>& row) {
+    fetch_later(row);
+    let_successor_start();
+}
+
+// Waits for the launch in front, makes way unless there is more to ask for, and puts the row into shared memory. What comes before it must not depend on
+// that launch. Norms take rows of E eights a thread.
+template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>& row, uint4* staged, bool more = false) {
     __shared__ float scratch[2][WARP];
     Eights<E> gain, next;
     const float part = 1.0f / float(row.width);
@@ -118,9 +130,10 @@ template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>&
             load8(row.next + at, next[e]);
         });
     }
-    // Nobody writes weights. Behind the block's own, so that memory is not idle while the next launch waits for results and makes its row.
-    if (threadIdx.x == 0 && row.each > 0) fetch_bulk(row.later + u64(blockIdx.x) * row.each, row.each);
-    take_turn();
+    // Behind the block's own, so that memory is not idle while the next launch waits for results and makes its row.
+    if (!more) fetch_later(row);
+    wait_for_predecessor();
+    if (!more) let_successor_start();
     if (row.made == AS_IS) {
         const uint4* from = static_cast<const uint4*>(row.x);
 #pragma unroll 4

@@ -10,11 +10,16 @@
 //! waiting. The first launch of a token is never early: all tokens before it have ended.
 //!
 //! Weights of a dense product are on their way into shared memory before its row is there: a block of 512 threads on each multiprocessor takes half of
-//! its registers, and 64 KiB beside the row, so that one of the launch behind finds room. Those of packed ones are on their way into registers where a
-//! multiprocessor has some left: two tiles of 4-bit weights take 49 000 to 65 000 of 65 536, two blocks of NF4 63 000, and behind or in front of these a
-//! launch begins when blocks end. So each of these, behind its own loads, has the copy engine bring the first weights of the next one into the
-//! second-level cache, one instruction a block, an eighth of the cache at most: 9 µs of 292 on an H200. Of dense ones that cost 32 µs of 481, and weights
-//! that attention asked for cost more the more they were (40 µs for a third of the cache): both were rejected.
+//! its registers, and 64 KiB beside the row, so that one of the launch behind finds room. It lets that one start when it has asked for all it reads
+//! itself: what two launches ask for at once only takes turns, and there is nothing left to ask for while the second waits and makes its row. On an H200
+//! that is 10 µs of a token of 470. Packed weights are on their way into registers where a multiprocessor has some left: two tiles of 4-bit weights take
+//! 49 000 to 65 000 of 65 536, two blocks of NF4 63 000, and behind or in front of these a launch begins when blocks end; to let it start later cost NF4
+//! 15 µs of 314 and gained nothing in 4 bits. Each product, behind its own loads, has the copy engine bring the first weights of the next one into the
+//! second-level cache, one instruction a block, an eighth of the cache at most: 9 µs of 292 in 4 bits, 4 of 462 in bf16. Weights that attention asked for
+//! cost more the more they were (40 µs for a third of the cache): rejected.
+//!
+//! Dense products on tensor cores, with a sixth of the instructions, were rejected: 475 µs instead of 470. So were three chunks on their way instead of
+//! two: 472 instead of 462.
 //!
 //! The factor of the second norm behind the products, which would take one of two block-wide sums off that path, was rejected. Until then the row would be
 //! stream · gain: in fp16 that overflows where the stream and the normed row do not, as with a stream of 2^10 and gains of 2^6, so that models that run
@@ -26,8 +31,8 @@
 //! 1.1 µs, and a barrier over 132 blocks (an atomic of every block and a poll of memory) 1.4; it would need all blocks resident at once, by a launch
 //! that old drivers refuse on a shared card, and registers and shared memory of its greediest part for all parts.
 //!
-//! There a token of the large model takes 481 µs in bf16 and 283 in 4 bits, where its weights alone take 252 and 73 (2026-11-26, `token_launches`): of a
-//! layer's 40 µs in bf16 the dependent parts of QKV, attention and the output projection are 15, of which streaming would be 5.
+//! There a token of the large model takes 458 µs in bf16 and 263 in 4 bits, where its weights alone take 252 and 73 (2026-11-26, `token_launches`): of a
+//! layer's 38 µs in bf16 the dependent parts of QKV, attention and the output projection are 14, of which streaming would be 5.
 
 use super::layout::Matrix;
 use super::path::Sums;
@@ -208,15 +213,13 @@ impl Chain<'_> {
         Ok(())
     }
 
-    /// Lets what waits by itself start early, and packed products ask for an eighth of the cache of the next one's weights, so that what they stream
-    /// themselves does not drive them out. What dense products read is on its way by their own early start.
+    /// Lets what waits by itself start early, and products ask for an eighth of the cache of the next one's weights, so that what they stream themselves
+    /// does not drive them out.
     fn hastened(self) -> Vec<Launch> {
         let can = self.step.facts.sm.major >= 9;
         let (cache, mut launches) = (self.step.facts.l2_bytes, self.step.launches);
         for (this, next) in self.products.iter().zip(self.products.iter().skip(1)) {
-            if launches[this.0].family != "gemv_token" {
-                token::fetch_later(&mut launches[this.0], next.1, cache / 8);
-            }
+            token::fetch_later(&mut launches[this.0], next.1, cache / 8);
         }
         for launch in launches.iter_mut().skip(1) {
             launch.early = can && WAITING.contains(&launch.family);
