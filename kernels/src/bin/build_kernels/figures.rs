@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
-use std::thread;
 
 use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::family::kernels;
@@ -83,19 +81,8 @@ pub(crate) fn gather<'a>(
             images.filter(|image| image.kind == Kind::Cubin).map(|image| (*recipe, image))
         })
         .collect();
-    let open = Mutex::new(jobs.into_iter().enumerate());
-    let done = Mutex::new(Vec::new());
-    let work = || {
-        while let Some((at, (recipe, image))) = crate::next(&open) {
-            let found = of_image(tools, images, recipe, image);
-            crate::lock(&done).push((at, found));
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    let all = done.into_iter().map(|(_, found)| found).collect::<Result<Vec<_>, _>>()?;
+    let all = crate::in_parallel(&jobs, |(recipe, image)| of_image(tools, images, recipe, image));
+    let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut all: Vec<Figure> = all.into_iter().flatten().collect();
     all.sort_by_key(|one| (one.family, one.entry, one.target));
     Ok(all)

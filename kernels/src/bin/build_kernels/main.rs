@@ -30,7 +30,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{env, fs, thread};
 
 use compare::MANIFEST;
@@ -214,23 +214,13 @@ impl Arguments {
         chosen: &[&FamilyRecipe],
         out: &Path,
     ) -> Result<Vec<Family>, String> {
-        let open = Mutex::new(chosen.iter().enumerate());
-        let done = Mutex::new(Vec::new());
-        let work = || {
-            while let Some((at, family)) = next(&open) {
-                let sources = Sources::read(&self.kernels.join("cuda"), &family.name);
-                let targets = family.targets(&recipe.targets);
-                let job = family::Job { tools, recipe: family, targets, out };
-                let built = sources.and_then(|sources| job.build(&sources));
-                lock(&done).push((at, built));
-            }
+        let build = |family: &&FamilyRecipe| {
+            let sources = Sources::read(&self.kernels.join("cuda"), &family.name)?;
+            let targets = family.targets(&recipe.targets);
+            family::Job { tools, recipe: family, targets, out }.build(&sources)
         };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.sort_by_key(|(at, _)| *at);
         let (built, failed): (Vec<_>, Vec<_>) =
-            done.into_iter().map(|(_, built)| built).partition(Result::is_ok);
+            in_parallel(chosen, build).into_iter().partition(Result::is_ok);
         let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
         if failed.is_empty() {
             Ok(built.into_iter().flatten().collect())
@@ -240,13 +230,25 @@ impl Arguments {
     }
 }
 
-/// A lock whose holders only push and take.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// What a function makes of each, in their order, on as many threads as there are processors.
+fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let (open, done) = (Mutex::new(jobs.iter().enumerate()), Mutex::new(Vec::new()));
+    let worker = || {
+        while let Some((at, job)) = lock(&open).next() {
+            let result = work(job);
+            lock(&done).push((at, result));
+        }
+    };
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker))));
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
-fn next<I: Iterator>(open: &Mutex<I>) -> Option<I::Item> {
-    lock(open).next()
+/// A lock whose holders only push and take.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn parse(manifest: &str) -> Result<Manifest, String> {
