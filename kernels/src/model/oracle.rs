@@ -70,23 +70,24 @@ fn rotate(heads: &mut [f64], angles: &[(f64, f64)]) {
     }
 }
 
-/// Softmax attention of one query head over all cached positions.
-fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize, scale: f64) -> Vec<f64> {
-    let of = |cache: &[f64], t: usize| -> Vec<f64> {
-        let at = t * M0.kv_width() + kv_head * M0.head;
-        cache[at..at + M0.head].to_vec()
-    };
-    let scores: Vec<f64> = (0..keys.len() / M0.kv_width())
-        .map(|t| query.iter().zip(of(keys, t)).map(|(q, k)| q * k).sum::<f64>() * scale)
+/// Softmax attention of one query head over all cached positions, whose rows have a stride and the head's numbers from a place on.
+pub(crate) fn attend(
+    query: &[f64],
+    [keys, values]: [&[f64]; 2],
+    (stride, first): (usize, usize),
+    scale: f64,
+) -> Vec<f64> {
+    let at = first..first + query.len();
+    let rows = |cache| <[f64]>::chunks_exact(cache, stride).map(|row| &row[at.clone()]);
+    let scores: Vec<f64> = rows(keys)
+        .map(|key| query.iter().zip(key).map(|(q, k)| q * k).sum::<f64>() * scale)
         .collect();
     let top = scores.iter().copied().fold(f64::MIN, f64::max);
     let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
     let total: f64 = weights.iter().sum();
-    let mut out = vec![0.0; M0.head];
-    for (t, weight) in weights.iter().enumerate() {
-        for (o, v) in out.iter_mut().zip(of(values, t)) {
-            *o += weight / total * v;
-        }
+    let mut out = vec![0.0; query.len()];
+    for (weight, value) in weights.iter().zip(rows(values)) {
+        out.iter_mut().zip(value).for_each(|(o, v)| *o += weight / total * v);
     }
     out
 }
@@ -177,7 +178,8 @@ impl<'a> Oracle<'a> {
         let context: Vec<f64> = (0..M0.heads)
             .flat_map(|h| {
                 let query = &query[h * M0.head..][..M0.head];
-                attend(query, &layer.keys, &layer.values, h / per_kv, self.score_scale)
+                let place = (M0.kv_width(), h / per_kv * M0.head);
+                attend(query, [&layer.keys, &layer.values], place, self.score_scale)
             })
             .collect();
         let out = multiply(&layer.o, &context);

@@ -7,6 +7,7 @@ use super::decode::{Fresh, Scratch, arrival_bytes, part_bytes, takes_fresh};
 use super::prefill::prefill as launch_prefill;
 use super::tile::{Tile, id, variants};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Shape, Slot};
+use crate::model::attend;
 
 /// Largest relative error of many queries, by what they are stored in.
 pub(super) fn prefill_limit(element: Element) -> f64 {
@@ -65,6 +66,12 @@ impl Problem {
         }
     }
 
+    /// What is launched about, in the first buffers of a case.
+    fn attention(&self, at: &[Slot]) -> Attention {
+        let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
+        Attention { q, keys, values, out, state, heads: self.heads, scale: self.scale() }
+    }
+
     /// Attention of every query head, token by token.
     fn reference(&self, [q, k, v]: [&[f64]; 3]) -> Vec<f64> {
         let heads = self.heads.heads as usize;
@@ -74,18 +81,8 @@ impl Problem {
         let scale = f64::from(self.scale());
         let one = |(at, query): (usize, &[f64])| {
             let (token, first) = (at / heads, at % heads / group * head);
-            let seen = self.position as usize + token + 1;
-            let row = |of: &[f64], key: usize| of[key * stride + first..][..head].to_vec();
-            let score = |key| row(k, key).iter().zip(query).map(|(k, q)| k * q).sum::<f64>();
-            let scores: Vec<f64> = (0..seen).map(|key| score(key) * scale).collect();
-            let top = scores.iter().copied().fold(f64::MIN, f64::max);
-            let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
-            let total: f64 = weights.iter().sum();
-            let mut out = vec![0.0; head];
-            for (key, weight) in weights.iter().enumerate() {
-                out.iter_mut().zip(row(v, key)).for_each(|(o, v)| *o += weight / total * v);
-            }
-            out
+            let seen = (self.position as usize + token + 1) * stride;
+            attend(query, [&k[..seen], &v[..seen]], (stride, first), scale)
         };
         q.chunks_exact(head).enumerate().flat_map(one).collect()
     }
@@ -110,7 +107,8 @@ impl Problem {
         let Operands { q, k, v } = self.operands(element);
         let values = [&q, &k, &v].map(|bytes| element.values(bytes));
         let reference = self.reference([&values[0], &values[1], &values[2]]);
-        let (heads, scale, out) = (self.heads, self.scale(), Content::Poison(q.len()));
+        let (problem, out) = (*self, Content::Poison(q.len()));
+        let arrivals = arrival_bytes(self.heads) as usize;
         Case {
             name: self.name(kind, element),
             buffers: vec![
@@ -120,16 +118,14 @@ impl Problem {
                 out,
                 Content::Bytes(words([0, self.position, 0, 0])),
                 Content::Poison(scratch),
-                Content::Zero(arrival_bytes(heads) as usize),
+                Content::Zero(arrivals),
             ],
             plan: Box::new(move |at| {
-                let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
-                let attention = Attention { q, keys, values, out, state, heads, scale };
-                plan(&attention, &at[5..]).expect("the sizes of a case are possible")
+                plan(&problem.attention(at), &at[5..]).expect("the sizes of a case are possible")
             }),
             expect: vec![
                 Expect { buffer: 3, element, judge: Judge::Near { reference, limit } },
-                bits(6, vec![0; arrival_bytes(heads) as usize]),
+                bits(6, vec![0; arrivals]),
             ],
         }
     }
@@ -175,10 +171,9 @@ impl Problem {
         let (near, limit) = (element.values(&turned_k), rounding_limit(element));
         let appended = Judge::Near { reference: near, limit };
         case.expect.extend([Expect { buffer: 1, element, judge: appended }, bits(2, v)]);
-        let (heads, scale, facts) = (self.heads, self.scale(), facts.clone());
+        let facts = facts.clone();
         case.plan = Box::new(move |at| {
-            let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
-            let attention = Attention { q, keys, values, out, state, heads, scale };
+            let attention = self.attention(at);
             let scratch = Scratch { parts: at[5], arrivals: at[6] };
             let fresh = Fresh { key: at[7], value: at[8], table: at[9] };
             let launches =
@@ -306,12 +301,10 @@ fn blind(facts: &DeviceFacts, element: Element) -> Case {
         other => other.clone(),
     };
     case.buffers[3] = Content::Poison(seen * element.bytes());
-    let (heads, scale, facts) = (problem.heads, problem.scale(), facts.clone());
+    let facts = facts.clone();
     let seen = Shape { m: problem.tokens - 1, ..problem.shape() };
     case.plan = Box::new(move |at| {
-        let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
-        let attention = Attention { q, keys, values, out, state, heads, scale };
-        let launch = launch_prefill(&facts, Engine::Plain, element, &attention, seen);
+        let launch = launch_prefill(&facts, Engine::Plain, element, &problem.attention(at), seen);
         vec![launch.expect("the sizes of a case are possible")]
     });
     case.name = format!("a later NaN stays unseen, {element:?}");
