@@ -57,6 +57,17 @@ pub struct Work {
     pub variant: &'static str,
 }
 
+impl Work {
+    /// Those that can be and fit in so many bytes.
+    pub(super) fn fitting(
+        bytes: u64,
+        works: impl Iterator<Item = Result<Self, String>>,
+    ) -> Vec<Self> {
+        let size = |work: &Self| work.buffers.iter().map(|b| b.bytes() as u64).sum::<u64>();
+        works.filter_map(Result::ok).filter(|work| size(work) <= bytes).collect()
+    }
+}
+
 /// One kernel of the registry.
 pub struct GpuKernel {
     /// Stable id: `gemm.f16`.
@@ -80,7 +91,17 @@ pub struct GpuKernel {
     pub work: fn(&DeviceFacts, Shape) -> Result<Work, String>,
 }
 
-/// For kernels that are computed in one way only.
-pub fn only_one(_: &DeviceFacts) -> Vec<Variant> {
-    Vec::new()
+impl GpuKernel {
+    /// A kernel with one variant and no times of its own, to be completed by everything that tells kernels apart.
+    pub(crate) const UNTIMED: Self = Self {
+        id: "",
+        title: "",
+        family: "",
+        dtype: Dtype::Fp32,
+        route: |_| Route::Absent { why: "nothing says how".to_owned() },
+        variants: |_| Vec::new(),
+        cases: |_| Vec::new(),
+        works: |_, _| Vec::new(),
+        work: |_, _| Err("it is not timed by itself".to_owned()),
+    };
 }

@@ -15,7 +15,7 @@ mod shape;
 mod variant;
 
 pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case, run_case_keeping};
-pub use kernel::{GpuKernel, Limiter, Route, Work, only_one};
+pub use kernel::{GpuKernel, Limiter, Route, Work};
 pub use machine::{
     Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Plan, Sampled,
     Slot, TensorElement, TensorMap,

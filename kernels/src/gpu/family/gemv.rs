@@ -6,8 +6,8 @@
 
 use super::route::{F32 as FP32, route};
 use super::stream::{
-    BF16, Parts, Path, Store, Stored, Streamed, THREADS, WARPS, check_aligned, check_shape, kernel,
-    store, suffix, token_tile, wide,
+    BF16, Parts, Path, Selection, Store, Stored, Streamed, THREADS, WARPS, check_aligned,
+    check_shape, kernel, store, suffix, token_tile, wide,
 };
 pub use super::stream::{Formats, Operands};
 use crate::Dtype;
@@ -130,6 +130,8 @@ fn split(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> u32
     [1, 2, 4].iter().find(|s| enough(s)).copied().unwrap_or(8).min(useful)
 }
 
+const SELECTION: Selection = Selection { variants, chosen, ..Selection::NONE };
+
 /// The ways that a device has.
 fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
     let splits = SPLITS.iter().map(|(variant, _)| *variant);
@@ -199,14 +201,7 @@ impl Streamed for F16 {
         path("gemv.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("gemv.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
     ];
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        variants(facts, Element::F16)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        chosen(facts, Self::KERNEL, Element::F16, shape)
-    }
+    const SELECTION: Selection = SELECTION;
 }
 
 impl Streamed for Bf16 {
@@ -215,27 +210,13 @@ impl Streamed for Bf16 {
         path("gemv.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("gemv.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
     ];
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        variants(facts, Element::Bf16)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        chosen(facts, Self::KERNEL, Element::Bf16, shape)
-    }
+    const SELECTION: Selection = SELECTION;
 }
 
 impl Streamed for F32 {
     const KERNEL: &'static str = "gemv.f32";
     const PATHS: &'static [Path] = &[path("gemv.f32", Formats::same(Element::F32), 5e-6)];
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        variants(facts, Element::F32)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        chosen(facts, Self::KERNEL, Element::F32, shape)
-    }
+    const SELECTION: Selection = SELECTION;
 }
 
 /// The kernels of the family.

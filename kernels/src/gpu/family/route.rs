@@ -50,6 +50,28 @@ pub(super) const BF16: &[Step] = &[
     (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
+/// Products of fp16 on tensor cores only.
+pub(super) const MMA_F16: &[Step] = &[
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
+];
+
+/// Products of bf16 on tensor cores only.
+pub(super) const MMA_BF16: &[Step] = &[(Sm::new(8, 0), Support::Native("mma.m16n8k16"))];
+
+/// Few tokens of fp16.
+pub(super) const FEW_F16: &[Step] = &[
+    (Sm::new(6, 0), Support::Native("fma.f32")),
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
+];
+
+/// Few tokens of bf16.
+pub(super) const FEW_BF16: &[Step] = &[
+    (Sm::new(6, 0), Support::Emulated("fp32 and integer rounding: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
+];
+
 /// Products of fp32.
 pub(super) const F32: &[Step] = &[(Sm::new(6, 0), Support::Native("fma.f32"))];
 

@@ -51,7 +51,7 @@ const fn kernel<const ROW: usize>(
         cases: |facts| cases(pipe::<ROW>(), facts),
         works: |facts, arena| works(pipe::<ROW>(), facts, arena),
         work: |facts, shape| work(pipe::<ROW>(), facts, shape),
-        variants: crate::gpu::only_one,
+        ..GpuKernel::UNTIMED
     }
 }
 

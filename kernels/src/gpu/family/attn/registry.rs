@@ -117,21 +117,15 @@ fn decode_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Wo
     })
 }
 
-/// The sizes that fit, smallest first.
-fn fitting(bytes: u64, works: impl Iterator<Item = Result<Work, String>>) -> Vec<Work> {
-    let size = |work: &Work| work.buffers.iter().map(|b| b.bytes() as u64).sum::<u64>();
-    works.filter_map(Result::ok).filter(|work| size(work) <= bytes).collect()
-}
-
 fn prefill_works(facts: &DeviceFacts, bytes: u64, element: Element) -> Vec<Work> {
     let shapes = [512, 2048, 4096].map(|m| Shape { m, k: HEADS.head, ..Shape::default() });
-    fitting(bytes, shapes.into_iter().map(|shape| prefill_work(facts, shape, element)))
+    Work::fitting(bytes, shapes.into_iter().map(|shape| prefill_work(facts, shape, element)))
 }
 
 fn decode_works(facts: &DeviceFacts, bytes: u64, element: Element) -> Vec<Work> {
     let shape = |context| Shape { m: 1, k: HEADS.head, context, ..Shape::default() };
     let contexts = [640, 8192, 32_768].map(shape);
-    fitting(bytes, contexts.into_iter().map(|shape| decode_work(facts, shape, element)))
+    Work::fitting(bytes, contexts.into_iter().map(|shape| decode_work(facts, shape, element)))
 }
 
 /// Prefill and decode of one format.
@@ -158,7 +152,7 @@ macro_rules! of_format {
                 cases: |facts| cases::decode(facts, $element),
                 works: |facts, bytes| decode_works(facts, bytes, $element),
                 work: |facts, shape| decode_work(facts, shape, $element),
-                variants: crate::gpu::only_one,
+                ..GpuKernel::UNTIMED
             },
         ]
     };

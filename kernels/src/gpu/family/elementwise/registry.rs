@@ -26,29 +26,7 @@ const fn untimed(
     dtype: Dtype,
     cases: fn(&DeviceFacts) -> Vec<Case>,
 ) -> GpuKernel {
-    let work = |_: &DeviceFacts, _| Err("it is timed as a part of the decoder".to_owned());
-    GpuKernel {
-        id,
-        title,
-        family: "elementwise",
-        dtype,
-        route,
-        cases,
-        works: |_, _| Vec::new(),
-        work,
-        variants: crate::gpu::only_one,
-    }
-}
-
-/// The sizes that fit, smallest first.
-fn fitting(
-    bytes: u64,
-    shapes: &[Shape],
-    work: impl Fn(Shape) -> Result<Work, String>,
-) -> Vec<Work> {
-    let works = shapes.iter().filter_map(|shape| work(*shape).ok());
-    let size = |work: &Work| work.buffers.iter().map(|b| b.bytes() as u64).sum::<u64>();
-    works.filter(|work| size(work) <= bytes).collect()
+    GpuKernel { id, title, family: "elementwise", dtype, route, cases, ..GpuKernel::UNTIMED }
 }
 
 /// Work on `[m, n]` numbers, read `reads` times and written once.
@@ -94,7 +72,7 @@ fn norm_work<T: Stored>(_: &DeviceFacts, shape: Shape) -> Result<Work, String> {
 
 fn norm_works<T: Stored>(facts: &DeviceFacts, bytes: u64) -> Vec<Work> {
     let shapes = [1, 512].map(|m| Shape { m, n: WIDTH, ..Shape::default() });
-    fitting(bytes, &shapes, |shape| norm_work::<T>(facts, shape))
+    Work::fitting(bytes, shapes.into_iter().map(|shape| norm_work::<T>(facts, shape)))
 }
 
 fn swiglu_work<T: Stored>(_: &DeviceFacts, shape: Shape) -> Result<Work, String> {
@@ -105,7 +83,7 @@ fn swiglu_work<T: Stored>(_: &DeviceFacts, shape: Shape) -> Result<Work, String>
 
 fn swiglu_works<T: Stored>(facts: &DeviceFacts, bytes: u64) -> Vec<Work> {
     let shapes = [1, 512].map(|m| Shape { m, n: FFN, ..Shape::default() });
-    fitting(bytes, &shapes, |shape| swiglu_work::<T>(facts, shape))
+    Work::fitting(bytes, shapes.into_iter().map(|shape| swiglu_work::<T>(facts, shape)))
 }
 
 fn argmax_work(_: &DeviceFacts, shape: Shape) -> Result<Work, String> {
@@ -123,7 +101,8 @@ fn argmax_work(_: &DeviceFacts, shape: Shape) -> Result<Work, String> {
 }
 
 fn argmax_works(facts: &DeviceFacts, bytes: u64) -> Vec<Work> {
-    fitting(bytes, &[Shape { m: 1, n: VOCAB, ..Shape::default() }], |s| argmax_work(facts, s))
+    let shape = Shape { m: 1, n: VOCAB, ..Shape::default() };
+    Work::fitting(bytes, std::iter::once(argmax_work(facts, shape)))
 }
 
 const fn norm<T: Stored>(id: &'static str, dtype: Dtype) -> GpuKernel {

@@ -226,29 +226,14 @@ fn hash_work(facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<Work, Stri
     scan_work(facts, shape, arena, (launches, HASH_BYTES))
 }
 
-fn integer_route(_: &DeviceFacts) -> Route {
-    Route::Native { by: "integer operations".to_owned() }
-}
-
 const fn untimed(
     id: &'static str,
     title: &'static str,
     dtype: Dtype,
     cases: fn(&DeviceFacts) -> Vec<Case>,
 ) -> GpuKernel {
-    let work = |_: &DeviceFacts, _| Err("it serves other kernels and is not timed".to_owned());
-    let (route, works) = (integer_route, |_: &DeviceFacts, _| Vec::new());
-    GpuKernel {
-        id,
-        title,
-        family: "mem",
-        dtype,
-        route,
-        cases,
-        works,
-        work,
-        variants: crate::gpu::only_one,
-    }
+    let route = |_: &DeviceFacts| Route::Native { by: "integer operations".to_owned() };
+    GpuKernel { id, title, family: "mem", dtype, route, cases, ..GpuKernel::UNTIMED }
 }
 
 /// Scans, references and data.

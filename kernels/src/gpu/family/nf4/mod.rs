@@ -8,7 +8,8 @@ pub(in crate::gpu) use paths::{Bf16, F16};
 
 pub use super::stream::{Formats, Operands};
 use super::stream::{
-    THREADS, WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide, widening_entry,
+    Selection, THREADS, WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide,
+    widening_entry,
 };
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape, Slot, Variant};
 
@@ -112,6 +113,8 @@ const VARIANTS: [Variant; 2] = [
     Variant { name: "mma", what: "pairs of weights in 16 bits, on tensor cores" },
     Variant { name: "simt", what: "pairs of weights in fp32, on CUDA cores" },
 ];
+
+const SELECTION: Selection = Selection { variants, chosen, ..Selection::NONE };
 
 /// The ways that a device has.
 fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {

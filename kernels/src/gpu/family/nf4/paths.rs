@@ -1,10 +1,12 @@
 //! The ways to multiply with NF4 weights, and the kernels they are.
 
 use super::{BLOCK, CODE, Formats, MOST_TOKENS, Operands, Weights, dequantize, pack, quantize};
-use crate::gpu::family::route::{F32 as FP32, Step, Support, route};
-use crate::gpu::family::stream::{Path, Size, Stored, Streamed, Widened, kernel, widening};
-use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
-use crate::{Dtype, Sm};
+use crate::Dtype;
+use crate::gpu::family::route::{F32 as FP32, FEW_BF16, FEW_F16, route};
+use crate::gpu::family::stream::{
+    Path, Selection, Size, Stored, Streamed, Widened, kernel, widening,
+};
+use crate::gpu::{Element, GpuKernel, Launch, Shape, Slot};
 
 fn store(_n: usize, _k: usize, weights: &[f32]) -> Result<Stored, String> {
     let blocks: Vec<(Vec<u8>, f32)> = weights.chunks(BLOCK).map(quantize).collect();
@@ -61,14 +63,7 @@ impl Streamed for F16 {
         path("nf4.f16 fp32 out", Formats::wide(Element::F16), F16_LIMIT),
     ];
     const VARIANT_SIZES: &'static [Size] = SIZES;
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        super::variants(facts, Element::F16)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        super::chosen(facts, Self::KERNEL, Element::F16, shape)
-    }
+    const SELECTION: Selection = super::SELECTION;
 }
 
 impl Streamed for Bf16 {
@@ -78,14 +73,7 @@ impl Streamed for Bf16 {
         path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), BF16_LIMIT),
     ];
     const VARIANT_SIZES: &'static [Size] = SIZES;
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        super::variants(facts, Element::Bf16)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        super::chosen(facts, Self::KERNEL, Element::Bf16, shape)
-    }
+    const SELECTION: Selection = super::SELECTION;
 }
 
 struct Packed;
@@ -103,26 +91,13 @@ impl Widened for Packed {
     }
 }
 
-/// fp16 activations.
-const F16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Support::Native("fma.f32")),
-    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
-    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
-];
-
-/// bf16 activations.
-const BF16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Support::Emulated("fp32 and integer rounding: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
-];
-
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
     kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |facts| {
-        route(F16_STEPS, facts)
+        route(FEW_F16, facts)
     }),
     kernel::<Bf16>("NF4 weights, bf16 activations", "nf4", Dtype::Int4Weight, |facts| {
-        route(BF16_STEPS, facts)
+        route(FEW_BF16, facts)
     }),
     widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |facts| {
         route(FP32, facts)

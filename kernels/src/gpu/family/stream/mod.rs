@@ -9,7 +9,7 @@ mod works;
 
 pub(super) use kernel::kernel;
 pub(in crate::gpu) use path::{
-    Launches, Parts, Path, Places, Size, Store, Stored, Streamed, product, store,
+    Launches, Parts, Path, Places, Selection, Size, Store, Stored, Streamed, product, store,
 };
 pub(super) use trial::cases as streamed_cases;
 pub(super) use widen::{Widened, entry as widening_entry, kernel as widening};

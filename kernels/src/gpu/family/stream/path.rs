@@ -102,20 +102,42 @@ pub(in crate::gpu) trait Streamed {
     /// Tokens it is timed at by default; one and as many as a launch takes where there are none.
     const TIMED: &'static [u32] = &[];
 
+    /// How a variant is selected, where there are several.
+    const SELECTION: Selection = Selection::NONE;
+
     /// The ways a device can compute them.
-    fn variants(_: &DeviceFacts) -> Vec<Variant> {
-        Vec::new()
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        (Self::SELECTION.variants)(facts, Self::PATHS[0].formats.input)
     }
 
     /// What is expected to limit a size.
-    fn limiter(_: &DeviceFacts, _: Shape) -> Limiter {
-        Limiter::Memory
+    fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
+        (Self::SELECTION.limiter)(facts, shape)
     }
 
     /// Name of the one that a size is computed in; empty where there is one only.
-    fn chosen(_: &DeviceFacts, _: Shape) -> &'static str {
-        ""
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        (Self::SELECTION.chosen)(facts, Self::KERNEL, Self::PATHS[0].formats.input, shape)
     }
+}
+
+/// How the kernels of a family select a variant.
+pub(in crate::gpu) struct Selection {
+    /// The variants of a device for a format of activations.
+    pub variants: fn(&DeviceFacts, Element) -> Vec<Variant>,
+    /// Name of the one that a kernel computes a size in.
+    pub chosen: fn(&DeviceFacts, &str, Element, Shape) -> &'static str,
+    /// What is expected to limit a size.
+    pub limiter: fn(&DeviceFacts, Shape) -> Limiter,
+}
+
+impl Selection {
+    /// Of kernels with one variant, which memory limits.
+    pub(in crate::gpu) const NONE: Self = Self {
+        variants: |_, _| Vec::new(),
+        chosen: |_, _, _, _| "",
+        limiter: |_, _| Limiter::Memory,
+    };
 }
 
 /// What y = x·Wᵀ is, in fp64.

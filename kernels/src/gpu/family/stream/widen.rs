@@ -54,7 +54,7 @@ pub(in super::super) const fn kernel<W: Widened>(
         cases: cases::<W>,
         works,
         work,
-        variants: crate::gpu::only_one,
+        ..GpuKernel::UNTIMED
     }
 }
 

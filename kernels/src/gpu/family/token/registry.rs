@@ -2,11 +2,11 @@
 
 use super::cases::{OneToken, cases};
 use super::{Kept, Made, Product, Weights, launch};
-use crate::gpu::family::route::{F32 as FP32, Step, Support, route};
+use crate::Dtype;
+use crate::gpu::family::route::{F32 as FP32, MMA_BF16, MMA_F16, route};
 use crate::gpu::family::stream::{BF16, Formats, Launches, Path, Places, Size, Streamed, kernel};
 use crate::gpu::family::{gemv, nf4, w4};
 use crate::gpu::{DeviceFacts, Element, GpuKernel, Route, Shape};
-use crate::{Dtype, Sm};
 
 /// One row, more than blocks have at a time, and more columns than warps have on their way.
 const SIZES: &[Size] =
@@ -133,19 +133,11 @@ const fn token<S: OneToken>(
 ) -> GpuKernel {
     GpuKernel {
         cases: cases::<S>,
-        works: |_, _| Vec::new(),
-        work: |_, _| Err("it is timed as a part of the decoder".to_owned()),
+        works: GpuKernel::UNTIMED.works,
+        work: GpuKernel::UNTIMED.work,
         ..kernel::<S>(title, family, dtype, route)
     }
 }
-
-/// On tensor cores only, by the products of fp16.
-const MMA_F16: &[Step] = &[
-    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
-    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
-];
-/// By those of bf16.
-const MMA_BF16: &[Step] = &[(Sm::new(8, 0), Support::Native("mma.m16n8k16"))];
 
 /// The kernels of the families.
 pub const KERNELS: &[GpuKernel] = &[

@@ -5,7 +5,7 @@
 //! Splitting k over blocks was rejected: it needs memory for partial sums and a block that waits for the others, while sixteen warps keep a
 //! multiprocessor's share of the memory busy, as long as there are about as many blocks as multiprocessors.
 
-use crate::gpu::family::stream::has_mma;
+use crate::gpu::family::stream::{Selection, has_mma};
 use crate::gpu::{DeviceFacts, Element, Shape, Variant};
 
 /// Most tokens of one launch.
@@ -36,18 +36,16 @@ const fn named(name: &'static str, what: &'static str, rows: u32, warps: u32) ->
     (Variant { name, what }, Block { rows, warps })
 }
 
+/// How one of them is selected.
+pub(super) const SELECTION: Selection = Selection { variants, chosen: name, ..Selection::NONE };
+
 /// Those that a device has.
-pub(super) fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
+fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
     if has_mma(facts.sm, input) { BLOCKS.iter().map(|(v, _)| *v).collect() } else { Vec::new() }
 }
 
 /// Name of the one that a size is computed in.
-pub(super) fn name(
-    facts: &DeviceFacts,
-    kernel: &str,
-    input: Element,
-    shape: Shape,
-) -> &'static str {
+fn name(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'static str {
     let block = of(facts, kernel, shape);
     let named = BLOCKS.iter().find(|(_, other)| has_mma(facts.sm, input) && *other == block);
     named.map_or("", |(variant, _)| variant.name)

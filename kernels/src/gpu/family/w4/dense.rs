@@ -122,7 +122,5 @@ pub(super) const GENERATION: GpuKernel = GpuKernel {
     dtype: Dtype::Int4Weight,
     route: |facts| route(STEPS, facts),
     cases: grids,
-    works: |_, _| Vec::new(),
-    work: |_, _| Err("it is run once, before anything is timed".to_owned()),
-    variants: crate::gpu::only_one,
+    ..GpuKernel::UNTIMED
 };

@@ -7,8 +7,8 @@ use super::{
     Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, block, gemm, hopper, pack, packed_bytes,
     scale_bytes, w4a8,
 };
-use crate::gpu::family::stream::{Path, Size, Stored, Streamed};
-use crate::gpu::{Content, DeviceFacts, Element, Limiter, Shape, Variant};
+use crate::gpu::family::stream::{Path, Selection, Size, Stored, Streamed};
+use crate::gpu::{Content, Element};
 
 /// Groups of `[n, k]` weights in four bits, and what is then stored.
 fn fitted(weights: &[f32], fit: fn(&[f32]) -> Fitted) -> (Vec<Fitted>, Vec<f64>) {
@@ -139,14 +139,7 @@ impl Streamed for F16 {
         path("w4.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
     ];
     const VARIANT_SIZES: &'static [Size] = FEW_SIZES;
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        block::variants(facts, Element::F16)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        block::name(facts, Self::KERNEL, Element::F16, shape)
-    }
+    const SELECTION: Selection = block::SELECTION;
 }
 
 impl Streamed for Bf16 {
@@ -156,14 +149,7 @@ impl Streamed for Bf16 {
         path("w4.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
     ];
     const VARIANT_SIZES: &'static [Size] = FEW_SIZES;
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        block::variants(facts, Element::Bf16)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        block::name(facts, Self::KERNEL, Element::Bf16, shape)
-    }
+    const SELECTION: Selection = block::SELECTION;
 }
 
 impl Streamed for Awq {
@@ -214,18 +200,7 @@ impl Streamed for GemmF16 {
     const SIZES: &'static [Size] = GEMM_SIZES;
     const VARIANT_SIZES: &'static [Size] = GEMM_VARIANT_SIZES;
     const TIMED: &'static [u32] = &[16, 64, 256];
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        gemm::variants(facts, Element::F16)
-    }
-
-    fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
-        gemm::limiter(facts, shape)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        gemm::chosen(facts, Self::KERNEL, shape)
-    }
+    const SELECTION: Selection = gemm::SELECTION;
 }
 
 impl Streamed for GemmBf16 {
@@ -237,18 +212,7 @@ impl Streamed for GemmBf16 {
     const SIZES: &'static [Size] = GEMM_SIZES;
     const VARIANT_SIZES: &'static [Size] = GEMM_VARIANT_SIZES;
     const TIMED: &'static [u32] = &[16, 64, 256];
-
-    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        gemm::variants(facts, Element::Bf16)
-    }
-
-    fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
-        gemm::limiter(facts, shape)
-    }
-
-    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
-        gemm::chosen(facts, Self::KERNEL, shape)
-    }
+    const SELECTION: Selection = gemm::SELECTION;
 }
 
 /// Fewer rows than a block has, and more; uneven shares of the groups, one group only, and as many as each warp loads ahead and more.

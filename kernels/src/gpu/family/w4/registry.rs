@@ -3,31 +3,9 @@
 use super::paths::{Awq, Bf16, EightBits, F16, GemmBf16, GemmF16};
 use super::{dense, hopper};
 use crate::gpu::GpuKernel;
-use crate::gpu::family::route::{Step, Support, route};
+use crate::gpu::family::route::{FEW_BF16, FEW_F16, MMA_BF16, MMA_F16, Step, Support, route};
 use crate::gpu::family::stream::kernel;
 use crate::{Dtype, Sm};
-
-/// fp16 activations.
-const F16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Support::Native("fma.f32")),
-    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
-    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
-];
-
-/// bf16 activations.
-const BF16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Support::Emulated("fp32 and integer rounding: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
-];
-
-/// Many tokens of fp16.
-const GEMM_F16_STEPS: &[Step] = &[
-    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
-    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
-];
-
-/// Many tokens of bf16.
-const GEMM_BF16_STEPS: &[Step] = &[(Sm::new(8, 0), Support::Native("mma.m16n8k16"))];
 
 /// fp16 sums.
 const AWQ_STEPS: &[Step] = &[(Sm::new(6, 0), Support::Native("fma.f16x2"))];
@@ -38,10 +16,10 @@ const DP4A_STEPS: &[Step] = &[(Sm::new(6, 1), Support::Native("dp4a"))];
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
     kernel::<F16>("4-bit weights, fp16 activations", "w4", Dtype::Int4Weight, |facts| {
-        route(F16_STEPS, facts)
+        route(FEW_F16, facts)
     }),
     kernel::<Bf16>("4-bit weights, bf16 activations", "w4", Dtype::Int4Weight, |facts| {
-        route(BF16_STEPS, facts)
+        route(FEW_BF16, facts)
     }),
     kernel::<Awq>("4-bit weights with zero points, fp16 sums", "w4", Dtype::Int4Weight, |facts| {
         route(AWQ_STEPS, facts)
@@ -53,13 +31,13 @@ pub const KERNELS: &[GpuKernel] = &[
         "4-bit weights, many tokens of fp16",
         "w4_gemm",
         Dtype::Int4Weight,
-        |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_F16_STEPS, facts)),
+        |facts| hopper::route(facts).unwrap_or_else(|| route(MMA_F16, facts)),
     ),
     kernel::<GemmBf16>(
         "4-bit weights, many tokens of bf16",
         "w4_gemm",
         Dtype::Int4Weight,
-        |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_BF16_STEPS, facts)),
+        |facts| hopper::route(facts).unwrap_or_else(|| route(MMA_BF16, facts)),
     ),
     dense::WIDENING,
     dense::GENERATION,

@@ -1,7 +1,7 @@
 //! How many blocks multiply, and how they divide the work: what was picked, else what promises the least time.
 
 use super::super::{GROUP, hopper};
-use crate::gpu::family::stream::{WARPS, has_mma, token_tile};
+use crate::gpu::family::stream::{Selection, WARPS, has_mma, token_tile};
 use crate::gpu::family::stream_k::{CACHED, StreamK};
 use crate::gpu::{DeviceFacts, Element, Limiter, MOST_VARIANTS, Shape, Variant};
 
@@ -140,8 +140,11 @@ impl Rates {
     }
 }
 
+/// How a tile is selected.
+pub(in super::super) const SELECTION: Selection = Selection { variants, chosen, limiter };
+
 /// What is expected to limit a size.
-pub(in super::super) fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
+fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
     let rates = Rates::of(facts);
     let multiplies = f64::from(shape.m) * rates.token > rates.read;
     if multiplies { Limiter::Arithmetic } else { Limiter::Memory }
@@ -167,14 +170,14 @@ fn choose(facts: &DeviceFacts, kernel: &str, shape: Shape, through: bool) -> &'s
 }
 
 /// The ways to compute it.
-pub(in super::super) fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
+fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
     let own =
         dispatches(facts).map(|dispatch| dispatch.variant).filter(|_| has_mma(facts.sm, input));
     hopper::variants(facts).chain(own).take(MOST_VARIANTS).collect()
 }
 
 /// Name of the one that a size is computed in.
-pub(in super::super) fn chosen(facts: &DeviceFacts, kernel: &str, shape: Shape) -> &'static str {
+fn chosen(facts: &DeviceFacts, kernel: &str, _: Element, shape: Shape) -> &'static str {
     let by_wgmma = hopper::chosen(kernel, facts, shape);
     by_wgmma.unwrap_or_else(|| choose(facts, kernel, shape, true).variant.name)
 }

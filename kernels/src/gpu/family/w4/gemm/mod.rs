@@ -7,7 +7,7 @@
 
 mod choice;
 
-pub(super) use choice::{chosen, limiter, variants};
+pub(super) use choice::SELECTION;
 
 pub use super::hopper::MOST_TOKENS;
 use super::{GROUP, Weights};
