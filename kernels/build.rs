@@ -13,12 +13,16 @@ mod manifest;
 #[path = "src/sm.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the program uses the rest of it")]
 mod sm;
+#[path = "src/text_serde.rs"]
+mod text_serde;
 
 use manifest::{Entry, Family, Image, Manifest};
 use sm::Sm;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for watched in ["image", "build.rs", "src/bin/build_kernels/manifest.rs", "src/sm.rs"] {
+    for watched in
+        ["image", "build.rs", "src/bin/build_kernels/manifest.rs", "src/sm.rs", "src/text_serde.rs"]
+    {
         println!("cargo::rerun-if-changed={watched}");
     }
     let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("image");

@@ -10,6 +10,7 @@ pub mod image;
 pub mod model;
 mod rounding;
 mod sm;
+mod text_serde;
 
 pub use dtype::{DTYPES, Dtype};
 pub use rounding::{nearest_bf16, nearest_f16};

@@ -246,19 +246,8 @@ fn number_clause(text: &str) -> Result<(Sign, u64), String> {
     bytes.map(|bytes| (sign, bytes)).ok_or_else(|| format!("{text:?} is not a size; write <48 KiB"))
 }
 
-impl<'de> Deserialize<'de> for VersionRange {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(Error::custom)
-    }
-}
-
-impl<'de> Deserialize<'de> for NumberRange {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(Error::custom)
-    }
-}
+warpscope_kernels::text_deserialize!(VersionRange);
+warpscope_kernels::text_deserialize!(NumberRange);
 
 impl<'de> Deserialize<'de> for SmSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
