@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use warpscope_kernels::Sm;
+use warpscope_kernels::image::Isa;
 use warpscope_probes::inspect::binary::{
-    Compression, Format, Image, ImageKind, Load, PtxIsa, Scan, Shape, loads,
+    Compression, Format, Image, ImageKind, Load, Scan, Shape, loads,
 };
 use warpscope_probes::releases::{self, Library, Pin};
 use warpscope_probes::rules::{
@@ -30,7 +31,7 @@ const COMPUTE_WITHOUT: &[&str] = &["torchao"];
 const USUAL_CPU: &str = "x86_64";
 
 /// PTX of a version every driver compiles: the tables do not say which it is.
-const OLDEST: PtxIsa = PtxIsa::new(1, 0);
+const OLDEST: Isa = Isa::new(1, 0);
 
 /// The question with the packages that the release it names pins, where they take part in it and it does not say otherwise itself.
 pub(super) fn with_pins(question: Question) -> Question {

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use warpscope::engine::{Question, Target, evaluate};
+use warpscope_kernels::image::Isa;
 use warpscope_kernels::{Dtype, Sm};
-use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::rules::{NumberRange, RuleBase, SmSet, Version, VersionRange};
 
 use crate::Trace;
@@ -41,7 +41,7 @@ pub(super) fn versions(bytes: &[u8], trace: &mut Trace) {
         trace.result(&line.parse::<VersionRange>());
         trace.result(&line.parse::<SmSet>());
         trace.result(&line.parse::<NumberRange>());
-        reads_back::<PtxIsa>(line, trace);
+        reads_back::<Isa>(line, trace);
         reads_back::<Sm>(line, trace);
         trace.result(&line.parse::<Dtype>());
         let version = line.parse::<Version>();

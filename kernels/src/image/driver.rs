@@ -1,6 +1,6 @@
 //! What a driver understands, from the CUDA version it reports.
 //!
-//! A table of its own: this package knows nothing of the fact files of `probes`, and a test there holds the two together.
+//! The releases as NVIDIA's documents have them, with their sources, are test data of `probes`, and a test there holds the two together.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,6 +26,12 @@ impl Isa {
         RELEASES.iter().rev().find(|release| release.cuda <= cuda).map(|release| release.isa)
     }
 
+    /// The same from the version as people write it: `12.4`.
+    pub fn of_cuda(text: &str) -> Option<Self> {
+        let Self { major, minor } = text.parse().ok()?;
+        Self::of_driver(u32::from(major) * 1000 + u32::from(minor) * 10)
+    }
+
     /// The first CUDA release that understands it.
     pub fn first_release(self) -> Option<&'static Release> {
         RELEASES.iter().find(|release| release.isa >= self)
@@ -34,7 +40,7 @@ impl Isa {
 
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
+        f.pad(&format!("{}.{}", self.major, self.minor))
     }
 }
 
@@ -51,6 +57,8 @@ impl FromStr for Isa {
         parts.map(|(major, minor)| Self { major, minor }).ok_or_else(error)
     }
 }
+
+crate::text_serde!(Isa);
 
 /// A CUDA release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +136,10 @@ mod tests {
             (99_000, (9, 5)),
         ] {
             assert_eq!(Isa::of_driver(cuda), Some(Isa::new(isa.0, isa.1)), "CUDA {cuda}");
+        }
+        assert_eq!(Isa::of_cuda("12.7"), Some(Isa::new(8, 5)));
+        for none in ["6.5", "", "unknown", "12"] {
+            assert_eq!(Isa::of_cuda(none), None, "{none}");
         }
         assert_eq!(Isa::of_driver(6_050), None);
         assert_eq!(Isa::of_driver(0), None);

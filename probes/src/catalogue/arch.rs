@@ -111,35 +111,6 @@ pub struct Variant {
     pub dtypes: BTreeMap<Dtype, DtypeFact>,
 }
 
-/// What one PTX instruction becomes on each target. A probed target in no list refuses it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PtxInstruction {
-    /// Instruction and shape: `mma_m16n8k32_e4m3_f32acc`.
-    pub instruction: String,
-    /// Targets with the expected machine instruction.
-    #[serde(default)]
-    pub native: Vec<Sm>,
-    /// Targets where it becomes other, slower instructions.
-    #[serde(default)]
-    pub emulated: Vec<Sm>,
-    /// Targets where it assembles and nobody could look closer.
-    #[serde(default)]
-    pub assembles: Vec<Sm>,
-}
-
-/// How the [`PtxInstruction`]s were probed.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PtxProbe {
-    /// Compute capabilities that were asked.
-    pub sms: Vec<Sm>,
-    /// With which tools.
-    pub source: String,
-    /// Month it was done.
-    pub retrieved: String,
-}
-
 /// Whether any of `ranges` holds the id.
 pub(super) fn holds(ranges: &[PciRange], id: u32) -> bool {
     ranges.iter().any(|(first, last)| (first.0..=last.0).contains(&id))

@@ -1,4 +1,4 @@
-//! The fact tables: products, architectures, number formats, toolkits; each fact with source and date.
+//! The fact tables: products, architectures, number formats; each fact with source and date.
 //!
 //! The files under `probes/gpus/` are part of the program, parsed at most once and only when asked
 //! for, the products apart from the rest. Facts in code (`if name.contains("A1000")`) were rejected: a contributor adds a GPU without
@@ -15,7 +15,8 @@ mod peaks;
 mod support;
 #[cfg(test)]
 mod tests;
-mod toolkit;
+#[cfg(test)]
+pub(crate) mod toolkits_tests;
 mod what_if;
 
 use std::collections::HashMap;
@@ -24,13 +25,12 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use warpscope_kernels::{Dtype, Sm};
 
-pub use arch::{Arch, Limits, PciRange, PtxInstruction, PtxProbe, Variant};
+pub use arch::{Arch, Limits, PciRange, Variant};
 pub use error::FactError;
 pub use find::{FindError, MAX_COUNT};
 pub use part::{ClockBasis, Confidence, Ecc, Link, Part, PciId, PeakBasis, Segment, TensorRate};
 pub use peaks::{PEAKS, Peak, Peaks};
 pub use support::{DtypeFact, DtypeSource, HOWS, How, Support};
-pub use toolkit::{DriverBranch, Toolkit};
 pub use what_if::{DEFAULT_WHAT_IF, enrich, what_if};
 
 macro_rules! fact_files {
@@ -47,7 +47,6 @@ macro_rules! fact_files {
 
 fact_files!(
     "architectures.toml",
-    "toolkits.toml",
     "maxwell.toml",
     "pascal.toml",
     "volta.toml",
@@ -80,16 +79,12 @@ struct FactFile {
     gpu: Vec<Part>,
     arch: Vec<Arch>,
     variant: Vec<Variant>,
-    ptx: Vec<PtxInstruction>,
-    toolkit: Vec<Toolkit>,
-    driver_branch: Vec<DriverBranch>,
     dtype: Vec<DtypeSource>,
-    ptx_probe: Option<PtxProbe>,
 }
 
 /// How many of [`BUILT`], from the first, hold everything but products. The rest is read when a
 /// product is asked for, which a dashboard of real GPUs never does.
-const GENERAL: usize = 2;
+const GENERAL: usize = 1;
 
 /// Every fact, read.
 #[derive(Clone, Debug)]
@@ -98,10 +93,6 @@ pub struct Catalogue {
     names: OnceLock<names::Names>,
     archs: Vec<Arch>,
     variants: Vec<Variant>,
-    ptx: Vec<PtxInstruction>,
-    ptx_probe: Option<PtxProbe>,
-    toolkits: Vec<Toolkit>,
-    driver_branches: Vec<DriverBranch>,
     dtype_sources: Vec<DtypeSource>,
 }
 
@@ -166,10 +157,6 @@ impl Catalogue {
             names: OnceLock::new(),
             archs: Vec::new(),
             variants: Vec::new(),
-            ptx: Vec::new(),
-            ptx_probe: None,
-            toolkits: Vec::new(),
-            driver_branches: Vec::new(),
             dtype_sources: Vec::new(),
         }
     }
@@ -177,10 +164,6 @@ impl Catalogue {
     fn take(&mut self, file: FactFile) {
         self.archs.extend(file.arch);
         self.variants.extend(file.variant);
-        self.ptx.extend(file.ptx);
-        self.ptx_probe = file.ptx_probe.or(self.ptx_probe.take());
-        self.toolkits.extend(file.toolkit);
-        self.driver_branches.extend(file.driver_branch);
         self.dtype_sources.extend(file.dtype);
     }
 
@@ -227,26 +210,6 @@ impl Catalogue {
     /// Chips that can do less than their compute capability promises.
     pub fn variants(&self) -> &[Variant] {
         &self.variants
-    }
-
-    /// What each probed PTX instruction becomes.
-    pub fn ptx(&self) -> &[PtxInstruction] {
-        &self.ptx
-    }
-
-    /// How the PTX instructions were probed, and on which compute capabilities.
-    pub fn ptx_probe(&self) -> Option<&PtxProbe> {
-        self.ptx_probe.as_ref()
-    }
-
-    /// CUDA toolkits, oldest first.
-    pub fn toolkits(&self) -> &[Toolkit] {
-        &self.toolkits
-    }
-
-    /// Driver branches that end support for something.
-    pub fn driver_branches(&self) -> &[DriverBranch] {
-        &self.driver_branches
     }
 
     /// Where the facts about a number format come from.

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use warpscope_kernels::{DTYPES, Dtype, Sm};
 
+use super::toolkits_tests::toolkits;
 use super::*;
 use crate::gpu::{Gpu, Presence};
 use crate::reading::Reading;
@@ -340,32 +341,17 @@ fn limits_are_those_of_the_guide() {
 }
 
 #[test]
-fn ptx_instructions_name_probed_targets_only() {
-    let probe = facts().ptx_probe().expect("given");
-    assert_eq!(facts().ptx().len(), 60);
-    for row in facts().ptx() {
-        for sm in row.native.iter().chain(&row.emulated).chain(&row.assembles) {
-            assert!(probe.sms.contains(&Sm::new(sm.major, sm.minor)), "{} {sm}", row.instruction);
-        }
-    }
-    let int4 = facts().ptx().iter().find(|row| row.instruction == "mma_m16n8k64_s4");
-    let int4 = int4.expect("probed");
-    assert!(int4.native.contains(&Sm::new(8, 9)) && int4.emulated.contains(&Sm::new(9, 0)));
-}
-
-#[test]
 fn toolkits_are_in_order_and_know_their_targets() {
     let version = |text: &str| -> Vec<u32> { text.split('.').flat_map(str::parse).collect() };
-    assert!(facts().toolkits().is_sorted_by_key(|toolkit| version(&toolkit.cuda)));
+    assert!(toolkits().is_sorted_by_key(|toolkit| version(&toolkit.cuda)));
     for arch in facts().archs() {
-        let first = facts().toolkits().iter().find(|toolkit| toolkit.cuda == arch.first_toolkit);
+        let first = toolkits().iter().find(|toolkit| toolkit.cuda == arch.first_toolkit);
         let older_than_the_table = version(&arch.first_toolkit) < vec![7];
         assert!(older_than_the_table || first.is_some_and(|kit| kit.targets.contains(&arch.sm)));
         let last = arch.last_toolkit.as_deref().unwrap_or("13.5");
-        let last = facts().toolkits().iter().find(|toolkit| toolkit.cuda == last);
+        let last = toolkits().iter().find(|toolkit| toolkit.cuda == last);
         assert!(last.is_some_and(|kit| kit.targets.contains(&arch.sm)), "{}", arch.sm);
     }
-    assert!(facts().driver_branches().iter().any(|row| row.branch == "R580"));
 }
 
 #[test]

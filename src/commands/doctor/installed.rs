@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use warpscope_kernels::image::Isa;
 use warpscope_probes::Frame;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::inspect::EnvironmentScan;
-use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Cost, RuleBase};
 
@@ -136,7 +136,7 @@ pub(crate) fn binaries(here: &Here) -> Finding {
     let (mut fails, mut fixes): (Vec<String>, Vec<String>) = Default::default();
     for (home, package, target) in each(here) {
         let Some(sm) = target.sm else { continue };
-        let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
+        let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
         let runtime = home.cuda_runtime();
         let reach = package_coverage(&here.survey, package, (sm, driver), runtime);
         let Some(reach) = reach else { continue };

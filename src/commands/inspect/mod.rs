@@ -15,8 +15,8 @@ mod report;
 mod searched;
 mod text;
 
+use warpscope_kernels::image::Isa;
 use warpscope_probes::driver::Driver;
-use warpscope_probes::inspect::binary::PtxIsa;
 
 use self::report::Judge;
 use super::output;
@@ -83,7 +83,7 @@ fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
     let mut judges: Vec<Judge> = Vec::new();
     for target in targets {
         let Some(sm) = target.sm else { continue };
-        let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
+        let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
         // GPUs of one kind are judged once.
         if !judges.iter().any(|one| one.label == target.label && one.driver == driver) {
             let cpu = target.cpu();

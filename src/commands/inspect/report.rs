@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use warpscope_kernels::Sm;
-use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan};
+use warpscope_kernels::image::Isa;
+use warpscope_probes::inspect::binary::{Missing, Scan};
 use warpscope_probes::inspect::env::{Inventory, Unreadable};
 
 use crate::commands::cli::Exit;
@@ -20,7 +21,7 @@ pub(super) struct Judge {
     pub(super) label: String,
     pub(super) sm: Sm,
     /// Newest PTX its driver compiles; any passes where no driver is known.
-    pub(super) driver: Option<PtxIsa>,
+    pub(super) driver: Option<Isa>,
     /// Newest CUDA of its driver.
     pub(super) cuda: Option<String>,
     /// Kind of CPU beside it, where it is sold with one or is in this machine: `aarch64`.

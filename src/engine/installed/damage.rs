@@ -1,8 +1,9 @@
 //! Packages whose files are not as they were installed: their code says nothing until they are repaired.
 
 use warpscope_kernels::Sm;
+use warpscope_kernels::image::Isa;
 use warpscope_probes::inspect::EnvironmentScan;
-use warpscope_probes::inspect::binary::{Coverage, PtxIsa};
+use warpscope_probes::inspect::binary::Coverage;
 use warpscope_probes::inspect::env::Package;
 
 use super::target_coverage::{TargetCoverage, short_name, target_coverage};
@@ -12,7 +13,7 @@ use crate::engine::verdict::Outcome;
 pub fn package_coverage(
     scan: &EnvironmentScan,
     package: &Package,
-    (device, driver): (Sm, Option<PtxIsa>),
+    (device, driver): (Sm, Option<Isa>),
     runtime: Option<(u32, u32)>,
 ) -> Option<TargetCoverage> {
     let name = format!("{} {}", package.name, package.full_version());

@@ -6,8 +6,8 @@ mod target_coverage;
 
 use std::collections::BTreeMap;
 
+use warpscope_kernels::image::Isa;
 use warpscope_probes::inspect::EnvironmentScan;
-use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
 
@@ -100,7 +100,7 @@ fn finding(
     today: &str,
 ) -> Option<[Finding; 2]> {
     let sm = target.sm?;
-    let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
+    let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
     let reach = package_coverage(scan, package, (sm, driver), home.cuda_runtime())?;
     let of = |outcome: Outcome, settles: Scope, only: Settings| Finding {
         framework: framework.id.clone(),

@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use warpscope_kernels::image::{Isa, cuda_text};
 use warpscope_kernels::{Sm, Suffix};
 use warpscope_probes::catalogue::Catalogue;
-use warpscope_probes::inspect::binary::{Coverage, Form, PtxIsa, Scan};
+use warpscope_probes::inspect::binary::{Coverage, Form, Scan};
 
 use crate::engine::verdict::Outcome;
 
@@ -81,7 +82,7 @@ fn units(count: u32) -> String {
 pub fn target_coverage<'a>(
     package: &str,
     scans: impl Iterator<Item = &'a Scan>,
-    (device, driver): (Sm, Option<PtxIsa>),
+    (device, driver): (Sm, Option<Isa>),
     runtime: Option<(u32, u32)>,
 ) -> Option<TargetCoverage> {
     let devices: Vec<Sm> = Catalogue::load().archs().iter().map(|arch| arch.sm).collect();
@@ -234,7 +235,7 @@ fn works(
     package: &str,
     (coverage, others): (Coverage, u32),
     main: &Judged<'_>,
-    (device, driver): (Sm, Option<PtxIsa>),
+    (device, driver): (Sm, Option<Isa>),
 ) -> String {
     let loads = coverage.cubin + coverage.jit;
     let units = match coverage.none {
@@ -259,7 +260,7 @@ fn works(
         some => format!("{some} of them only once the driver has compiled them"),
     };
     let needs = main.scan.newest_jit(device, driver).and_then(|isa| {
-        let (cuda, _) = isa.first_toolkit()?;
+        let cuda = cuda_text(isa.first_release()?.cuda);
         Some(format!(" (PTX {isa}: a driver of CUDA {cuda} or newer)"))
     });
     format!(

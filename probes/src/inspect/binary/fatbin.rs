@@ -10,8 +10,8 @@ use warpscope_kernels::Suffix;
 use super::cubin;
 use super::elf::Elf;
 use super::image::{Compression, Image, ImageKind, is_too_small, sm_from};
-use super::isa::PtxIsa;
 use super::source::{Fault, Reader, u16_in, u32_in, u64_in};
+use warpscope_kernels::image::Isa;
 
 /// First four bytes of a container.
 pub(super) const MAGIC: u32 = 0xBA55_ED50;
@@ -100,7 +100,7 @@ impl Header {
         };
         let version = || {
             let part = |at| u8::try_from(u16_in(&self.0, at)).ok();
-            Some(PtxIsa::new(part(26)?, part(24)?))
+            Some(Isa::new(part(26)?, part(24)?))
         };
         let isa = if kind == ImageKind::Ptx { version() } else { None };
         let target = sm_from(u32_in(&self.0, 28), suffix)?;

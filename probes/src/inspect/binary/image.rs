@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::{Sm, Suffix};
 
-use super::isa::PtxIsa;
+use warpscope_kernels::image::Isa;
 
 /// What an image holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Image {
     pub target: Sm,
     /// The version its PTX is written in; only PTX has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isa: Option<PtxIsa>,
+    pub isa: Option<Isa>,
     /// How it is stored.
     pub compression: Compression,
     /// Machine code without a kernel: what compiler and linker leave where there is nothing to compile. No launch ever needs it.
@@ -112,18 +112,7 @@ impl FromStr for Target {
     }
 }
 
-impl Serialize for Target {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Target {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+warpscope_kernels::text_serde!(Target);
 
 /// Compute capabilities of integrated GPUs (Jetson, DRIVE). Machine code for them and for desktop GPUs is not interchangeable.
 const TEGRA: [(u8, u8); 7] = [(3, 2), (5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];

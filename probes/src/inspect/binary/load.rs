@@ -8,8 +8,8 @@ use warpscope_kernels::{Sm, Suffix};
 
 use super::coverage::Coverage;
 use super::image::{Image, ImageKind, is_tegra};
-use super::isa::PtxIsa;
 use super::scan::{Scan, Shape};
+use warpscope_kernels::image::Isa;
 
 /// What a GPU does with an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub enum Load {
     /// Runs the machine code.
     Cubin,
     /// Has the driver compile this version of PTX, at the first launch.
-    Jit(PtxIsa),
+    Jit(Isa),
     /// Nothing.
     No(Reason),
 }
@@ -42,11 +42,11 @@ pub enum Reason {
     /// It uses features of one other compute capability.
     Specific,
     /// It is PTX of a version this driver does not understand.
-    Driver(PtxIsa),
+    Driver(Isa),
 }
 
 /// What a GPU does with an image. Without a driver to ask, any PTX version passes; the answer names it.
-pub fn loads(image: &Image, device: Sm, driver: Option<PtxIsa>) -> Load {
+pub fn loads(image: &Image, device: Sm, driver: Option<Isa>) -> Load {
     let refused = match image.kind {
         ImageKind::Cubin => refuses_code(image.target, device),
         ImageKind::Ptx => refuses_text(image.target, device),
@@ -87,7 +87,7 @@ fn refuses_text(target: Sm, device: Sm) -> Option<Reason> {
 
 impl Shape {
     /// What a GPU does with a container: the best it does with one of its images.
-    pub fn loads(&self, device: Sm, driver: Option<PtxIsa>) -> Load {
+    pub fn loads(&self, device: Sm, driver: Option<Isa>) -> Load {
         let all = self.0.iter().map(|(image, _)| loads(image, device, driver));
         all.max_by_key(|load| match load {
             Load::No(reason) => (0, Some(*reason), None),
@@ -120,7 +120,7 @@ pub enum Reach {
 fn coverage<'a>(
     list: impl IntoIterator<Item = &'a (Shape, u32)>,
     device: Sm,
-    driver: Option<PtxIsa>,
+    driver: Option<Isa>,
 ) -> Coverage {
     let mut sum = Coverage::default();
     for (shape, count) in list {
@@ -141,31 +141,31 @@ fn with_kernels(list: &[(Shape, u32)]) -> impl Iterator<Item = &(Shape, u32)> {
 
 impl Scan {
     /// How many of its containers a GPU loads. Code left over from linking and code kept as data do not count.
-    pub fn coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
+    pub fn coverage(&self, device: Sm, driver: Option<Isa>) -> Coverage {
         coverage(&self.executable, device, driver)
     }
 
     /// The same of the containers with a kernel in them, which are the ones that matter; see [`Shape::is_empty`].
-    pub fn kernel_coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
+    pub fn kernel_coverage(&self, device: Sm, driver: Option<Isa>) -> Coverage {
         coverage(with_kernels(&self.executable), device, driver)
     }
 
     /// How many of the containers with a kernel that it keeps as data a GPU could load.
-    pub fn data_coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
+    pub fn data_coverage(&self, device: Sm, driver: Option<Isa>) -> Coverage {
         coverage(with_kernels(&self.data), device, driver)
     }
 
     /// Whether it keeps most of its kernels as data, some for this GPU among them, while the CUDA runtime finds nothing for it. Such a
     /// library loads its code itself, and what the runtime finds decides nothing: of libcufft.so.12 (12.0.0.61) that is one unit for sm_75
     /// which `nvlink` left, beside thousands.
-    pub fn loads_its_own_code(&self, device: Sm, driver: Option<PtxIsa>) -> bool {
+    pub fn loads_its_own_code(&self, device: Sm, driver: Option<Isa>) -> bool {
         let found = self.kernel_coverage(device, driver);
         let data = self.data_coverage(device, driver);
         found.cubin + found.jit == 0 && data.cubin + data.jit > 0 && data.total() > found.total()
     }
 
     /// What can be expected of it on a GPU.
-    pub fn reach(&self, device: Sm, driver: Option<PtxIsa>) -> Reach {
+    pub fn reach(&self, device: Sm, driver: Option<Isa>) -> Reach {
         let found = self.kernel_coverage(device, driver);
         let data = self.data_coverage(device, driver);
         match (found.cubin, found.jit, found.none) {
@@ -179,13 +179,13 @@ impl Scan {
     }
 
     /// The newest PTX version a GPU needs compiled to run what it can of this.
-    pub fn newest_jit(&self, device: Sm, driver: Option<PtxIsa>) -> Option<PtxIsa> {
+    pub fn newest_jit(&self, device: Sm, driver: Option<Isa>) -> Option<Isa> {
         let loads = with_kernels(&self.executable).map(|(shape, _)| shape.loads(device, driver));
         loads.filter_map(|load| if let Load::Jit(isa) = load { Some(isa) } else { None }).max()
     }
 
     /// The GPU it serves best, for comparison: most machine code, then most code at all, then the newest.
-    pub fn best_served(&self, devices: &[Sm], driver: Option<PtxIsa>) -> Option<(Sm, Coverage)> {
+    pub fn best_served(&self, devices: &[Sm], driver: Option<Isa>) -> Option<(Sm, Coverage)> {
         let served = devices.iter().map(|device| (*device, self.kernel_coverage(*device, driver)));
         let known = served.filter(|(_, coverage)| coverage.cubin + coverage.jit > 0);
         known.max_by_key(|(device, coverage)| (coverage.cubin, coverage.jit, *device))

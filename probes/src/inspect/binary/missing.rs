@@ -7,11 +7,11 @@ use warpscope_kernels::Sm;
 use super::contents::{self, Place, Visit};
 use super::fatbin::Container;
 use super::file::{ScanError, open, recognised};
-use super::isa::PtxIsa;
 use super::load::Load;
 use super::scan::Shape;
 use super::source::{Fault, Source};
 use crate::text::printable;
+use warpscope_kernels::image::Isa;
 
 /// Kernels of a binary that a GPU has nothing for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Missing {
 pub fn missing_kernels(
     path: &Path,
     device: Sm,
-    driver: Option<PtxIsa>,
+    driver: Option<Isa>,
     most: usize,
 ) -> Result<Missing, ScanError> {
     let source = open(path)?;
@@ -38,7 +38,7 @@ pub fn missing_kernels(
 
 struct Names {
     device: Sm,
-    driver: Option<PtxIsa>,
+    driver: Option<Isa>,
     most: usize,
     missing: Missing,
 }

@@ -1,8 +1,8 @@
 //! PTX text: which version of the language, for which target.
 
 use super::image::{Compression, Image, ImageKind};
-use super::isa::PtxIsa;
 use super::source::{Fault, Reader, Source};
+use warpscope_kernels::image::Isa;
 
 /// How far into a file the two directives are looked for. They come first; only comments can stand before them.
 const HEAD: u64 = 64 * 1024;
@@ -17,7 +17,7 @@ pub(super) fn image(text: &[u8]) -> Option<Image> {
     let text = uncommented(text);
     let mut words = words(&text);
     let first = words.next()?;
-    let isa: PtxIsa = (first == ".version").then(|| words.next()).flatten()?.parse().ok()?;
+    let isa: Isa = (first == ".version").then(|| words.next()).flatten()?.parse().ok()?;
     words.by_ref().find(|word| *word == ".target")?;
     let target = words.next()?.strip_prefix("sm_")?;
     let target = format!("sm_{target}").parse().ok()?;

@@ -1,6 +1,7 @@
 //! Which GPU loads what: against what NVIDIA's assembler accepts, and against libraries whose behaviour is known.
 
 use warpscope_kernels::Sm;
+use warpscope_kernels::image::Isa;
 
 use super::*;
 
@@ -12,7 +13,7 @@ fn image(target: &str) -> Image {
     let target: Target = target.parse().unwrap();
     let (kind, isa) = match target.form {
         Form::Sm => (ImageKind::Cubin, None),
-        Form::Compute => (ImageKind::Ptx, Some(PtxIsa::new(8, 0))),
+        Form::Compute => (ImageKind::Ptx, Some(Isa::new(8, 0))),
         Form::Lto => (ImageKind::Lto, None),
         Form::Other => (ImageKind::Other(9), None),
     };
@@ -112,7 +113,7 @@ fn machine_code_runs_on_its_own_generation_from_its_minor_version_on() {
 
 #[test]
 fn refusals_say_why() {
-    let isa = PtxIsa::new(8, 0);
+    let isa = Isa::new(8, 0);
     for (target, device, reason) in [
         ("sm_80", "90", Reason::Generation),
         ("sm_86", "80", Reason::Newer),
@@ -125,7 +126,7 @@ fn refusals_say_why() {
         ("lto_75", "75", Reason::NotLinked),
         ("other_75", "75", Reason::Unknown),
     ] {
-        let load = loads(&image(target), sm(device), Some(PtxIsa::new(7, 8)));
+        let load = loads(&image(target), sm(device), Some(Isa::new(7, 8)));
         assert_eq!(load, Load::No(reason), "{target} on {device}");
     }
     assert_eq!(loads(&image("compute_70"), sm("75"), Some(isa)), Load::Jit(isa));
@@ -200,9 +201,9 @@ fn text_left_over_from_linking_is_no_way_out() {
 #[test]
 fn text_alone_runs_after_compiling_if_the_driver_knows_its_version() {
     let library = library(&[("sm_80 compute_80", 76)]);
-    let old = Some(PtxIsa::new(7, 8));
+    let old = Some(Isa::new(7, 8));
     assert_eq!((counts(&library, "90"), library.reach(sm("90"), None)), ((0, 76, 0), Reach::Jit));
-    assert_eq!(library.newest_jit(sm("90"), None), Some(PtxIsa::new(8, 0)));
+    assert_eq!(library.newest_jit(sm("90"), None), Some(Isa::new(8, 0)));
     assert_eq!(
         (library.reach(sm("90"), old), library.newest_jit(sm("90"), old)),
         (Reach::Fails, None)
