@@ -51,7 +51,7 @@ fn contents(path: &Path, groups: &mut Groups) -> io::Result<Contents> {
     if begins_run_log(&head) {
         return run_log(head.chain(input), groups);
     }
-    points::format(&String::from_utf8_lossy(&head)).map_err(io::Error::other)?;
+    points::reader(&String::from_utf8_lossy(&head)).map_err(io::Error::other)?;
     document(head.chain(input), path.parent().unwrap_or(Path::new("")), groups)
 }
 
@@ -104,7 +104,7 @@ fn find_beside(folder: &Path, sidecar: &Sidecar) -> Option<PathBuf> {
 /// Files that a document names and that lie beside it, relative to its folder.
 pub(crate) fn files_beside(path: &Path, document: &[u8]) -> Vec<PathBuf> {
     let text = String::from_utf8_lossy(document);
-    if begins_run_log(document) || points::format(&text).is_err() {
+    if begins_run_log(document) || points::reader(&text).is_err() {
         return Vec::new();
     }
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -68,7 +68,7 @@ impl Measure {
 
     /// What a program printed, as a document of a known benchmark, else line by line, else its wall time.
     fn points(&self, text: &str, wall: Duration) -> Vec<Point> {
-        if let Ok(read) = samples::format(text).and_then(|_| samples::read(text)) {
+        if let Ok(read) = samples::reader(text).and_then(|_| samples::read(text)) {
             return read.points;
         }
         let mut scan = self.scan.clone();

@@ -155,172 +155,96 @@ impl fmt::Display for PointsError {
 
 impl std::error::Error for PointsError {}
 
-/// One format.
-pub struct Format {
-    /// Id: `nvbench`.
-    pub id: &'static str,
-    /// What writes it.
-    pub about: &'static str,
+/// Every format: its id, and what writes it.
+pub const FORMATS: &[(&str, &str)] = &[
+    ("warpscope", "a warpscope run log, one JSON object per line"),
+    ("llama-bench", "llama-bench -o json, jsonl, csv, sql or md"),
+    ("pytest-benchmark", "pytest --benchmark-json"),
+    ("nvbench", "an nvbench program with --json or --jsonbin"),
+    ("google-benchmark", "Google Benchmark with --benchmark_format=json"),
+    ("hyperfine", "hyperfine --export-json or --export-csv"),
+    (
+        "criterion",
+        "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
+    ),
+    ("serve", "vLLM or SGLang bench serve results"),
+    ("kernel-tuner", "kernel_tuner's cache, or its T4 results"),
+    ("cutlass-profiler", "cutlass_profiler --output=FILE.csv"),
+    ("ncu", "ncu --csv"),
+    ("nsys", "nsys stats --format csv"),
+    ("mlperf", "MLPerf's mlperf_log_summary.txt"),
+    ("torch", "torch.utils.benchmark's Compare"),
+    ("triton", "Triton's perf_report with units in its columns"),
+    ("go", "go test -bench"),
+    ("lines", "lines of name=… t_us=…"),
+];
+
+/// Reads one form of a format.
+pub struct Reader {
+    /// Id of the format.
+    format: &'static str,
     /// Whether a text that begins like this is one.
     sniff: fn(&str) -> bool,
     read: fn(&str) -> Result<Points, PointsError>,
 }
 
-/// Every format, in the order in which they are tried. A tool with several has a row for each.
-pub const FORMATS: &[Format] = &[
-    Format {
-        id: "warpscope",
-        about: "a warpscope run log, one JSON object per line",
-        sniff: line::is_journal,
-        read: line::read,
-    },
-    Format {
-        id: "llama-bench",
-        about: "llama-bench -o json, jsonl, csv, sql or md",
-        sniff: llama_bench::is_json,
-        read: llama_bench::json,
-    },
-    Format {
-        id: "llama-bench",
-        about: "llama-bench -o json, jsonl, csv, sql or md",
-        sniff: llama_bench::is_csv,
-        read: llama_bench::csv,
-    },
-    Format {
-        id: "llama-bench",
-        about: "llama-bench -o json, jsonl, csv, sql or md",
-        sniff: llama_bench::is_sql,
-        read: llama_bench::sql,
-    },
-    Format {
-        id: "llama-bench",
-        about: "llama-bench -o json, jsonl, csv, sql or md",
-        sniff: llama_bench::is_markdown,
-        read: llama_bench::markdown,
-    },
-    Format {
-        id: "pytest-benchmark",
-        about: "pytest --benchmark-json",
-        sniff: harnesses::is_pytest,
-        read: harnesses::pytest,
-    },
-    Format {
-        id: "nvbench",
-        about: "an nvbench program with --json or --jsonbin",
-        sniff: nvbench::is_nvbench,
-        read: nvbench::nvbench,
-    },
-    Format {
-        id: "google-benchmark",
-        about: "Google Benchmark with --benchmark_format=json",
-        sniff: harnesses::is_google,
-        read: harnesses::google,
-    },
-    Format {
-        id: "hyperfine",
-        about: "hyperfine --export-json or --export-csv",
-        sniff: harnesses::is_hyperfine,
-        read: harnesses::hyperfine,
-    },
-    Format {
-        id: "hyperfine",
-        about: "hyperfine --export-json or --export-csv",
-        sniff: harnesses::is_hyperfine_csv,
-        read: harnesses::hyperfine_csv,
-    },
-    Format {
-        id: "criterion",
-        about: "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
-        sniff: harnesses::is_criterion_sample,
-        read: harnesses::criterion_sample,
-    },
-    Format {
-        id: "criterion",
-        about: "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
-        sniff: harnesses::is_criterion_messages,
-        read: harnesses::criterion_messages,
-    },
-    Format {
-        id: "serve",
-        about: "vLLM or SGLang bench serve results",
-        sniff: serving::is_serve,
-        read: serving::serve,
-    },
-    Format {
-        id: "kernel-tuner",
-        about: "kernel_tuner's cache, or its T4 results",
-        sniff: kernel_tuner::is_kernel_tuner,
-        read: kernel_tuner::kernel_tuner,
-    },
-    Format {
-        id: "cutlass-profiler",
-        about: "cutlass_profiler --output=FILE.csv",
-        sniff: cutlass::is_cutlass,
-        read: cutlass::cutlass,
-    },
-    Format { id: "ncu", about: "ncu --csv", sniff: profilers::is_ncu, read: profilers::ncu },
-    Format {
-        id: "nsys",
-        about: "nsys stats --format csv",
-        sniff: profilers::is_nsys,
-        read: profilers::nsys,
-    },
-    Format {
-        id: "mlperf",
-        about: "MLPerf's mlperf_log_summary.txt",
-        sniff: serving::is_mlperf,
-        read: serving::mlperf,
-    },
-    Format {
-        id: "torch",
-        about: "torch.utils.benchmark's Compare",
-        sniff: tables::is_torch,
-        read: tables::torch,
-    },
-    Format {
-        id: "triton",
-        about: "Triton's perf_report with units in its columns",
-        sniff: tables::is_triton,
-        read: tables::triton,
-    },
-    Format { id: "go", about: "go test -bench", sniff: harnesses::is_go, read: harnesses::go },
-    Format {
-        id: "criterion",
-        about: "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
-        sniff: harnesses::is_criterion_text,
-        read: harnesses::criterion_text,
-    },
-    Format {
-        id: "lines",
-        about: "lines of name=… t_us=…",
-        sniff: line::is_lines,
-        read: line::read,
-    },
+const fn by(
+    format: &'static str,
+    sniff: fn(&str) -> bool,
+    read: fn(&str) -> Result<Points, PointsError>,
+) -> Reader {
+    Reader { format, sniff, read }
+}
+
+/// Every reader, in the order in which they are tried.
+const READERS: &[Reader] = &[
+    by("warpscope", line::is_journal, line::read),
+    by("llama-bench", llama_bench::is_json, llama_bench::json),
+    by("llama-bench", llama_bench::is_csv, llama_bench::csv),
+    by("llama-bench", llama_bench::is_sql, llama_bench::sql),
+    by("llama-bench", llama_bench::is_markdown, llama_bench::markdown),
+    by("pytest-benchmark", harnesses::is_pytest, harnesses::pytest),
+    by("nvbench", nvbench::is_nvbench, nvbench::nvbench),
+    by("google-benchmark", harnesses::is_google, harnesses::google),
+    by("hyperfine", harnesses::is_hyperfine, harnesses::hyperfine),
+    by("hyperfine", harnesses::is_hyperfine_csv, harnesses::hyperfine_csv),
+    by("criterion", harnesses::is_criterion_sample, harnesses::criterion_sample),
+    by("criterion", harnesses::is_criterion_messages, harnesses::criterion_messages),
+    by("serve", serving::is_serve, serving::serve),
+    by("kernel-tuner", kernel_tuner::is_kernel_tuner, kernel_tuner::kernel_tuner),
+    by("cutlass-profiler", cutlass::is_cutlass, cutlass::cutlass),
+    by("ncu", profilers::is_ncu, profilers::ncu),
+    by("nsys", profilers::is_nsys, profilers::nsys),
+    by("mlperf", serving::is_mlperf, serving::mlperf),
+    by("torch", tables::is_torch, tables::torch),
+    by("triton", tables::is_triton, tables::triton),
+    by("go", harnesses::is_go, harnesses::go),
+    by("criterion", harnesses::is_criterion_text, harnesses::criterion_text),
+    by("lines", line::is_lines, line::read),
 ];
 
 /// Longest beginning a format is told by.
 const HEAD: usize = 64 << 10;
 
-/// The format of a text, known by its beginning.
-pub fn format(text: &str) -> Result<&'static Format, PointsError> {
+/// What reads a text, known by its beginning.
+pub fn reader(text: &str) -> Result<&'static Reader, PointsError> {
     let mut end = text.len().min(HEAD);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let head = text[..end].trim_start_matches('\u{feff}').trim_start();
-    FORMATS.iter().find(|format| (format.sniff)(head)).ok_or_else(|| {
-        let mut known: Vec<&str> = FORMATS.iter().map(|format| format.about).collect();
-        known.dedup();
+    READERS.iter().find(|reader| (reader.sniff)(head)).ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.iter().map(|row| row.1).collect();
         PointsError(format!("no format warpscope knows; it reads {}", known.join(", ")))
     })
 }
 
 /// Reads a whole text.
 pub fn read(text: &str) -> Result<Points, PointsError> {
-    let format = format(text)?;
-    let mut points = (format.read)(text.trim_start_matches('\u{feff}'))?;
+    let reader = reader(text)?;
+    let mut points = (reader.read)(text.trim_start_matches('\u{feff}'))?;
     points.leave_out_unsound();
-    points.format = format.id;
+    points.format = reader.format;
     Ok(points)
 }
 

@@ -122,7 +122,7 @@ fn rows_of_cutlass_profiler_are_points_unless_the_result_was_wrong() {
 #[test]
 fn an_unknown_text_is_told_what_is_read() {
     let error = read("hello\nworld\n").expect_err("no format").to_string();
-    assert!(FORMATS.iter().all(|format| error.contains(format.about)), "{error}");
+    assert!(FORMATS.iter().all(|format| error.contains(format.1)), "{error}");
 }
 
 /// A seed of the fuzz targets, the format it is known as, how many points and left out entries it has, and points that must be among them:
