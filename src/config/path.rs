@@ -50,23 +50,24 @@ pub fn find(named: Option<PathBuf>, env: &Environment) -> ConfigPath {
 
 /// The folder of everything the user may write for warpscope.
 pub fn folder(env: &Environment) -> Option<PathBuf> {
-    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || absolute("HOME").map(|home| home.join(".config"));
-    Some(absolute("XDG_CONFIG_HOME").or_else(home)?.join("warpscope"))
+    base_folder(env, "XDG_CONFIG_HOME", ".config")
 }
 
 /// The folder of everything warpscope keeps for the user: `$XDG_DATA_HOME/warpscope`, else `~/.local/share/warpscope`.
 pub fn data_folder(env: &Environment) -> Option<PathBuf> {
-    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || absolute("HOME").map(|home| home.join(".local/share"));
-    Some(absolute("XDG_DATA_HOME").or_else(home)?.join("warpscope"))
+    base_folder(env, "XDG_DATA_HOME", ".local/share")
 }
 
 /// The folder of what warpscope finds out about the machine: `$XDG_STATE_HOME/warpscope`, else `~/.local/state/warpscope`.
 pub fn state_folder(env: &Environment) -> Option<PathBuf> {
+    base_folder(env, "XDG_STATE_HOME", ".local/state")
+}
+
+/// Warpscope's part of a base directory: that of the variable, else that of the home.
+fn base_folder(env: &Environment, variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || absolute("HOME").map(|home| home.join(".local/state"));
-    Some(absolute("XDG_STATE_HOME").or_else(home)?.join("warpscope"))
+    let home = || absolute("HOME").map(|home| home.join(below_home));
+    Some(absolute(variable).or_else(home)?.join("warpscope"))
 }
 
 /// Reads the configuration.
