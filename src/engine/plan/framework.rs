@@ -83,6 +83,11 @@ const NO_WORDS: Words = Words {
 const LLAMA_WORDS: Words =
     Words { context: "-c {}", concurrency: "-np {}", layers: "-ngl {}", ..NO_WORDS };
 
+/// A framework that is told nothing on its command line.
+const fn wordless(id: &'static str, family: Family, source: &'static str) -> Framework {
+    Framework { id, family, words: NO_WORDS, source }
+}
+
 /// Every framework whose memory is understood.
 pub const FRAMEWORKS: &[Framework] = &[
     Framework {
@@ -161,48 +166,17 @@ pub const FRAMEWORKS: &[Framework] = &[
         words: Words { kv8: "-fa on --cache-type-k q8_0 --cache-type-v q8_0", ..LLAMA_WORDS },
         source: "llama.cpp PR 16653, llama-kv-cache.cpp",
     },
-    Framework {
-        id: "ollama",
-        family: Family::LlamaCpp,
-        words: NO_WORDS,
-        source: "ollama issue 10359, PR 11090",
-    },
-    Framework {
-        id: "lm-studio",
-        family: Family::LlamaCpp,
-        words: NO_WORDS,
-        source: "LM Studio documentation",
-    },
-    Framework {
-        id: "llama-cpp-python",
-        family: Family::LlamaCpp,
-        words: NO_WORDS,
-        source: "llama.cpp PR 16653",
-    },
-    Framework {
-        id: "ktransformers",
-        family: Family::KTransformers,
-        words: NO_WORDS,
-        source: "ktransformers issue 806",
-    },
-    Framework {
-        id: "transformers",
-        family: Family::Transformers,
-        words: NO_WORDS,
-        source: "Qwen2.5 speed benchmark, 112 peaks; accelerate's estimate-memory documentation",
-    },
-    Framework {
-        id: "exllamav2",
-        family: Family::ExLlama,
-        words: NO_WORDS,
-        source: "exllama issue 165",
-    },
-    Framework {
-        id: "exllamav3",
-        family: Family::ExLlama,
-        words: NO_WORDS,
-        source: "exllama issue 165",
-    },
+    wordless("ollama", Family::LlamaCpp, "ollama issue 10359, PR 11090"),
+    wordless("lm-studio", Family::LlamaCpp, "LM Studio documentation"),
+    wordless("llama-cpp-python", Family::LlamaCpp, "llama.cpp PR 16653"),
+    wordless("ktransformers", Family::KTransformers, "ktransformers issue 806"),
+    wordless(
+        "transformers",
+        Family::Transformers,
+        "Qwen2.5 speed benchmark, 112 peaks; accelerate's estimate-memory documentation",
+    ),
+    wordless("exllamav2", Family::ExLlama, "exllama issue 165"),
+    wordless("exllamav3", Family::ExLlama, "exllama issue 165"),
 ];
 
 impl Words {
