@@ -188,8 +188,7 @@ fn answer_all(
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.assumptions)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let asked = asked(base, words, &request.assumptions)?;
     if asked.is_empty() {
         output::note(format_args!("warpscope check: {}", nothing_asked(request)));
         return Ok(Exit::Unknown);

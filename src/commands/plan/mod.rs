@@ -166,8 +166,7 @@ pub(crate) fn answer(
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.assumptions)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let asked = asked(base, words, &request.assumptions)?;
     let planned: Vec<_> =
         request.groups.iter().map(|group| Planned::new(base, request, group, &asked)).collect();
     match request.form {

@@ -112,8 +112,7 @@ fn answer_all(
         return Err(CliError::Usage(message.to_owned()));
     }
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.assumptions)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let asked = asked(base, words, &request.assumptions)?;
     let answer = |gpu: &Target, question: &Question| {
         evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
     };
