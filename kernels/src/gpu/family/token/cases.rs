@@ -4,7 +4,7 @@
 use super::{GROUP, Kept, Made, Product, Then, Weights, launch};
 use crate::gpu::family::operand::{encode, nan, noise, normal, rounding_limit, words};
 use crate::gpu::family::stream::{NOWHERE, Path, Places, Streamed, product, store, streamed_cases};
-use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Slot};
+use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Plan, Slot};
 use crate::model::EPSILON;
 
 /// How the parts of a matrix are weights.
@@ -214,23 +214,25 @@ impl Trial<'_> {
         buffers.push(Content::Poison(results * self.output().bytes()));
         buffers.extend(stored.parts.into_iter().map(Content::Bytes));
         self.launch::<S>(&vec![NOWHERE; buffers.len()])?.ok_or("no such kernel")?;
+        let expect = vec![
+            Expect { buffer: SUM, element, judge: sum },
+            Expect { buffer: Y, element: self.output(), judge: y },
+        ];
+        Ok(Case { name: self.name(), buffers, plan: self.plan::<S>(), expect })
+    }
+
+    fn name(&self) -> String {
+        let Self { path, facts, about, kept, size: [rows, k] } = self;
+        format!("{} {rows}×{k} {about:?} {kept:?}, {} multiprocessors", path.id, facts.sms)
+    }
+
+    fn plan<S: OneToken>(&self) -> Plan {
         let Self { path, about, kept, size, .. } = *self;
         let facts = self.facts.clone();
-        Ok(Case {
-            name: format!(
-                "{} {rows}×{k} {about:?} {kept:?}, {} multiprocessors",
-                path.id, facts.sms
-            ),
-            buffers,
-            plan: Box::new(move |at| {
-                let trial = Trial { path, facts: &facts, about, kept, size };
-                let launch = trial.launch::<S>(at).ok().flatten();
-                vec![launch.expect("it was possible elsewhere")]
-            }),
-            expect: vec![
-                Expect { buffer: SUM, element, judge: sum },
-                Expect { buffer: Y, element: self.output(), judge: y },
-            ],
+        Box::new(move |at| {
+            let trial = Trial { path, facts: &facts, about, kept, size };
+            let launch = trial.launch::<S>(at).ok().flatten();
+            vec![launch.expect("it was possible elsewhere")]
         })
     }
 }
