@@ -10,7 +10,6 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use ratatui::widgets::{Clear, Widget};
 use warpscope::engine::OUTCOMES;
 use warpscope::features::what_if::{Policy, WhatIf};
 use warpscope::features::{bench, history as runs};
@@ -165,7 +164,7 @@ fn drawn(app: &App, appearance: &Appearance, (width, height): (u16, u16)) -> Buf
     let area = Rect::new(MARGIN, MARGIN, width, height);
     let whole = Rect::new(0, 0, width + 2 * MARGIN, height + 2 * MARGIN);
     let mut buffer = Buffer::filled(whole, ratatui::buffer::Cell::new("~"));
-    Clear.render(area, &mut buffer);
+    area.positions().for_each(|at| buffer[at].reset());
     draw(app, appearance, area, &mut buffer);
     let outside = |x, y| !area.contains((x, y).into());
     for y in whole.rows().map(|row| row.y) {
