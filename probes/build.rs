@@ -45,6 +45,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={folder}");
         convert(folder, converted)?;
     }
+    println!("cargo::rerun-if-changed=rules.txt");
+    let order = fs::read_to_string("rules.txt")?;
+    list("rules", order.lines().map(str::to_owned).collect())?;
+    list("errors", names("errors")?)?;
+    list("models", names("models")?)?;
     pack("releases", &["tags.csv", "pins.csv", "installs.csv", "wheels.csv"])
 }
 
@@ -61,6 +66,26 @@ fn pack(folder: &str, names: &[&str]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The files of facts and rules in a folder, in the order of their names.
+fn names(folder: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into()));
+    let mut names: Vec<String> = names.collect::<Result<_, std::io::Error>>()?;
+    names.retain(|name| name.ends_with(".toml"));
+    names.sort();
+    Ok(names)
+}
+
+/// Writes a table in Rust of the names and texts of converted files.
+fn list(folder: &str, names: Vec<String>) -> Result<(), Box<dyn Error>> {
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let row = |name: &String| {
+        let path = out.join(folder).join(format!("{name}.json"));
+        format!("({name:?}, include_str!({path:?})),\n")
+    };
+    let rows: String = names.iter().map(row).collect();
+    Ok(fs::write(out.join(format!("{folder}.rs")), format!("&[{rows}]"))?)
+}
+
 /// Writes every file of a folder as JSON.
 fn convert(
     folder: &str,
@@ -68,10 +93,9 @@ fn convert(
 ) -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?).join(folder);
     fs::create_dir_all(&out)?;
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        fs::write(out.join(name + ".json"), converted(&path)?)?;
+    for name in names(folder)? {
+        let text = converted(&Path::new(folder).join(&name))?;
+        fs::write(out.join(name + ".json"), text)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::model::{Attention, Shape, WeightRole};
 
 #[test]
 fn every_line_is_read_and_every_id_stands_once() {
-    for line in FILES.iter().flat_map(|file| file.lines()) {
+    for line in FILES.iter().flat_map(|file| file.1.lines()) {
         let parsed: Result<Line, _> = serde_json::from_str(line);
         assert!(parsed.is_ok(), "{line}: {parsed:?}");
     }
