@@ -13,14 +13,12 @@ use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
-use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, limits, selected_devices,
-};
+use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted_rules};
 use crate::worker::gpu::ProbeRound;
-use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, WorkerTarget};
+use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -141,9 +139,8 @@ fn on_device(
     let cublas = if asks { libraries.cublas(&target)? } else { Vec::new() };
     let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
-    let uuid = result.here.uuid.clone();
-    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits: limits(options) };
-    let mut round = ProbeRound::new(&uuid);
+    let session = Session::on_gpu(options, exe, &result.here);
+    let mut round = ProbeRound::new(&result.here.uuid);
     result.interrupted = outcome::run(&session, jobs, |update| round.handle(update))?;
     round.date(target.driver.as_deref(), &identity::today());
     result.probes = round.reports;

@@ -14,13 +14,13 @@ use crate::commands::cli::{
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
-    GIVEN_UP, Ran, blocker, each, heading, limits, reason, route_text, selected_devices,
+    GIVEN_UP, Ran, blocker, each, heading, reason, route_text, selected_devices,
 };
 use crate::commands::output;
 use crate::config::args;
 use crate::worker::{
-    Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Limits, Patience,
-    Update, WorkerEvent, WorkerTarget, not_done,
+    Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Patience, Update,
+    WorkerEvent, not_done,
 };
 
 /// The command.
@@ -228,9 +228,8 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     }
     let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = result.jobs(hold);
-    let uuid = result.here.uuid.clone();
-    let limits = Limits { patience: patience(options, simulated), ..limits(options) };
-    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
+    let mut session = Session::on_gpu(options, exe, &result.here);
+    session.limits.patience = patience(options, simulated);
     let mut doing = None;
     result.interrupted = outcome::run(&session, jobs, |update| {
         if let Update::Sent(job) = &update {

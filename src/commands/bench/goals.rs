@@ -16,9 +16,7 @@ use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
 use crate::commands::gpu::tuned::Tuned;
-use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, limits, selected_devices,
-};
+use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
@@ -28,7 +26,7 @@ use crate::text::clean;
 use crate::worker::goals::{GOALS, Goal, Own, Verdict};
 use crate::worker::{
     Acquire, ArmReport, BENCH_SCHEMA, Command, DeviceHere, GoalReport, TimingMode, Update,
-    WorkerEvent, WorkerTarget,
+    WorkerEvent,
 };
 
 /// Measures every goal a person means on the devices a person means. Code 0: everything was measured and no floor missed; 1: otherwise; 3: there
@@ -191,8 +189,7 @@ fn on_device(
             None => jobs.push(Command::Goal { id: goal.id.to_owned(), cublas: cublas.clone() }),
         }
     }
-    let uuid = result.here.uuid.clone();
-    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits: limits(options) };
+    let session = Session::on_gpu(options, exe, &result.here);
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)
 }

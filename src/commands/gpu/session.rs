@@ -9,8 +9,11 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
+use crate::commands::cli::Options;
 use crate::commands::output::note;
-use crate::worker::{Command, Limits, Supervisor, Update, WorkerEvent, WorkerTarget, supervise};
+use crate::worker::{
+    Command, DeviceHere, Limits, Supervisor, Update, WorkerEvent, WorkerTarget, supervise,
+};
 
 /// Which child is talked with.
 pub(crate) struct Session<'a> {
@@ -20,6 +23,14 @@ pub(crate) struct Session<'a> {
     pub(crate) target: WorkerTarget,
     /// What the child may do.
     pub(crate) limits: Limits,
+}
+
+impl<'a> Session<'a> {
+    /// With the process of a GPU, within what a command allows it.
+    pub(crate) fn on_gpu(options: &Options, exe: &'a Path, here: &DeviceHere) -> Self {
+        let target = WorkerTarget::Gpu(here.uuid.clone());
+        Self { exe, target, limits: super::limits(options) }
+    }
 }
 
 type Asking = Arc<Mutex<Option<UnboundedSender<Command>>>>;

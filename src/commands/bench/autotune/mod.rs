@@ -15,9 +15,7 @@ use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned;
 use crate::commands::gpu::tuned::situation;
-use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, limits, selected_devices,
-};
+use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::identity::now_ms;
 use crate::commands::output;
 use crate::config::args;
@@ -28,7 +26,6 @@ use crate::worker::gpu::size;
 use crate::worker::tuning::{Choice, Judged, Situation, choose};
 use crate::worker::{
     Acquire, BENCH_SCHEMA, Command, DeviceHere, Globs, Timing, TimingMode, Update, WorkerEvent,
-    WorkerTarget,
 };
 
 /// Times the variants of kernels, and keeps which is best. Code 0: all were tried that can be; 1: one is wrong, or a device was not
@@ -107,9 +104,7 @@ fn on_device(
         return Ok(result);
     }
     let jobs = jobs(options, result.regime, &kernels);
-    let uuid = result.here.uuid.clone();
-    let limits = limits(options);
-    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
+    let session = Session::on_gpu(options, exe, &result.here);
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     result.keep(path)?;
     Ok(result)

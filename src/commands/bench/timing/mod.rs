@@ -18,7 +18,7 @@ use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned::Tuned;
-use crate::commands::gpu::{blocker_in, limits, selected_devices};
+use crate::commands::gpu::{blocker_in, selected_devices};
 use crate::commands::identity;
 use crate::config::args;
 use crate::runs::run_log::{Device, End, Identity, Record, SampleMode, Taken};
@@ -26,7 +26,7 @@ use crate::runs::samples as points;
 use crate::runs::samples::{Key, Point};
 use crate::worker::{
     DeviceHere, Globs, Holding, KernelReport, PathDtype, PathReport, PathSamples, RangeReport,
-    SkippedWork, TimingMode, Update, WorkerEvent, WorkerTarget,
+    SkippedWork, TimingMode, Update, WorkerEvent,
 };
 
 /// What one device did.
@@ -161,9 +161,7 @@ fn time(
         return Ok(result);
     }
     let jobs = jobs(options, &mut result, kernels);
-    let uuid = result.here.uuid.clone();
-    let limits = limits(options);
-    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
+    let session = Session::on_gpu(options, exe, &result.here);
     result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)
 }
