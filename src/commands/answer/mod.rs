@@ -13,16 +13,72 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::model::{Hub, Model, Places, find};
 use warpscope_probes::rules::RuleBase;
 
+use self::query::{Words, asked};
+use self::text::Style;
 use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::environments::scan_environments;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::commands::frames::{demand_gpu, first_frame};
 use crate::commands::identity::today;
+use crate::commands::output;
 use crate::config::args;
 use crate::config::args::Installed as AskInstalled;
 use crate::engine::installed::Installed;
-use crate::engine::{Assumptions, Outcome, Target, Verdict};
+use crate::engine::{Assumptions, Outcome, Question, Target, Verdict, evaluate};
+
+/// What is asked of which GPUs, and how people are answered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Request {
+    /// Devices, real or what-if.
+    pub(crate) gpus: Vec<Target>,
+    /// Words: `lmdeploy pytorch`, `vllm@0.9.2 awq`, `glm-4 dtype=fp16`. None: everything.
+    pub(crate) queries: Vec<String>,
+    /// Number format everything is asked in.
+    pub(crate) dtype: Option<String>,
+    /// Installed versions, the model, and what was found here.
+    pub(crate) assumptions: Assumptions,
+    /// Whether what has no known obstacle counts as running.
+    pub(crate) accept_no_obstacle: bool,
+    /// Columns to wrap at; 100 where unknown.
+    pub(crate) width: Option<u16>,
+    /// Only ASCII symbols.
+    pub(crate) ascii: bool,
+    /// Whether outcomes are coloured.
+    pub(crate) color: bool,
+}
+
+impl Request {
+    pub(crate) fn new(options: &Options, base: &RuleBase) -> Result<Self, CliError> {
+        let style = output::style(options);
+        let gpus = targets(options)?;
+        Ok(Self {
+            assumptions: assumptions(options, base, &gpus)?,
+            gpus,
+            queries: options.get(&args::FRAMEWORKS),
+            dtype: options.get(&args::ASKED_DTYPE),
+            accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
+            width: style.width.and_then(|width| u16::try_from(width).ok()),
+            ascii: style.ascii,
+            color: style.color,
+        })
+    }
+
+    /// The questions that its words ask.
+    pub(crate) fn questions(&self, base: &RuleBase) -> Result<Vec<Question>, CliError> {
+        let words = Words { words: &self.queries, dtype: self.dtype.as_deref() };
+        Ok(asked(base, words, &self.assumptions)?)
+    }
+
+    /// What a question gets for an answer on a GPU.
+    pub(crate) fn answer(&self, base: &RuleBase, gpu: &Target, question: &Question) -> Verdict {
+        evaluate(base, gpu, question, &self.assumptions.about(base, gpu, question))
+    }
+
+    pub(crate) fn style(&self) -> Style {
+        Style { width: self.width.unwrap_or(100), ascii: self.ascii, color: self.color }
+    }
+}
 
 /// What answers take as given: the model that was named, and what is installed here. GPUs of the catalogue are asked about what is
 /// installed only on request, since it may not be what will be installed beside them.

@@ -53,7 +53,7 @@ pub(crate) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: SCHEMA,
         counts,
-        model: report.request.assumptions.model.as_ref().map(About::new),
+        model: report.request.asked.assumptions.model.as_ref().map(About::new),
         verdicts: report.shown().map(|(_, verdict)| verdict).collect(),
     };
     out.write_all(&jsonl::pretty(&document)?)
@@ -104,7 +104,7 @@ pub(crate) fn csv(report: &Report<'_>) -> String {
 /// A table for an issue or a wiki: one line per configuration, one column per GPU.
 pub(crate) fn markdown(report: &Report<'_>) -> String {
     let mut text = format!("{}\n\n", summary(&report.verdicts));
-    if let Some(model) = &report.request.assumptions.model {
+    if let Some(model) = &report.request.asked.assumptions.model {
         let _ = writeln!(
             text,
             "Model {}: {}\n",
@@ -112,7 +112,7 @@ pub(crate) fn markdown(report: &Report<'_>) -> String {
             escaped(&model.settings.to_string())
         );
     }
-    let gpus = report.request.gpus.iter().map(|gpu| escaped(&gpu.label));
+    let gpus = report.request.asked.gpus.iter().map(|gpu| escaped(&gpu.label));
     let heads: Vec<_> = ["Framework", "Version", "Configuration"]
         .map(str::to_owned)
         .into_iter()
@@ -124,7 +124,11 @@ pub(crate) fn markdown(report: &Report<'_>) -> String {
         let Some(first) = report.row(row).next() else { continue };
         let names = [&first.framework, &first.version, &first.config].map(|name| escaped(name));
         let cells = report.row(row).map(|verdict| match report.shows(verdict) {
-            true => format!("{} {}", verdict.outcome.symbol(report.request.ascii), verdict.outcome),
+            true => format!(
+                "{} {}",
+                verdict.outcome.symbol(report.request.asked.ascii),
+                verdict.outcome
+            ),
             false => String::new(),
         });
         let cells: Vec<_> = names.into_iter().chain(cells).collect();

@@ -13,10 +13,9 @@ use std::io::Write;
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::model::model_text;
-use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
-use crate::commands::answer::text::{Style, block, summary};
-use crate::commands::answer::{assumptions, exit, targets};
+use crate::commands::answer::text::{block, summary};
+use crate::commands::answer::{Request, exit};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::reasons::reasons;
 use crate::commands::check::table::table;
@@ -27,14 +26,14 @@ use crate::commands::cli::{
 use crate::commands::output;
 use crate::config::args;
 use crate::config::args::{Detail, Only};
-use crate::engine::{Assumptions, Outcome, Question, Target, Verdict, evaluate};
+use crate::engine::{Outcome, Question, Target, Verdict};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "check",
     about: "Check which frameworks run on these GPUs; exits with 1 if one does not",
-    more: "Shows a table: configurations down, GPUs across. Below it stands why what was named does not run as asked; --brief leaves that out,\n\
-           --long tells every verdict with its evidence instead. Without a framework, all known configurations are checked.\n\
+    more: "Shows a table: configurations down, GPUs across. Below it are the reasons why what you named does not run as asked; --brief omits them,\n\
+           --long shows every verdict with its evidence instead. Without a framework, all known configurations are checked.\n\
            Exits with 0 if everything asked runs, with 1 if something does not, and with 4 if nothing fails but something is unknown\n\
            or has no known obstacle (rules cover its parts and none stops it, and a stage is silent).",
     args: &[
@@ -66,28 +65,14 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// What to check, and how to say it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckRequest {
-    /// Devices, real or what-if.
-    pub(crate) gpus: Vec<Target>,
-    /// Words: `lmdeploy pytorch`, `vllm@0.9.2 awq`, `glm-4 dtype=fp16`. None: everything, as a table.
-    pub(crate) queries: Vec<String>,
-    /// Number format everything is asked in.
-    pub(crate) dtype: Option<String>,
-    /// Installed versions, the model, and what was found here.
-    pub(crate) assumptions: Assumptions,
+    /// Without words everything is shown, as a table.
+    pub(crate) asked: Request,
     /// Which verdicts are shown.
     pub(crate) only: Option<Only>,
     /// How much is told of each.
     pub(crate) detail: Detail,
     /// How they are written.
     pub(crate) form: Form,
-    /// Whether what has no known obstacle counts as running.
-    pub(crate) accept_no_obstacle: bool,
-    /// Columns to wrap at; 100 where unknown.
-    pub(crate) width: Option<u16>,
-    /// Only ASCII symbols.
-    pub(crate) ascii: bool,
-    /// Whether outcomes are coloured.
-    pub(crate) color: bool,
 }
 
 /// Every GPU asked every question.
@@ -102,12 +87,10 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     fn new(base: &RuleBase, request: &'a CheckRequest, asked: Vec<Question>) -> Self {
-        let answer = |gpu: &Target, question: &Question| {
-            evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
-        };
+        let answer = |gpu, question| request.asked.answer(base, gpu, question);
         let each = |gpu| asked.iter().map(|question| answer(gpu, question)).collect();
-        let columns: Vec<Vec<Verdict>> = request.gpus.iter().map(each).collect();
-        let columns = request.gpus.iter().cloned().zip(columns);
+        let columns: Vec<Vec<Verdict>> = request.asked.gpus.iter().map(each).collect();
+        let columns = request.asked.gpus.iter().cloned().zip(columns);
         let (gpus, verdicts): (Vec<_>, Vec<_>) = match request.form {
             Form::Text | Form::Markdown => merged(columns).into_iter().unzip(),
             Form::Json | Form::Csv => columns.unzip(),
@@ -162,21 +145,12 @@ fn merged(columns: impl Iterator<Item = (Target, Vec<Verdict>)>) -> Vec<(Target,
 
 /// Verdicts for every GPU named, or for every GPU here.
 fn run(options: &Options) -> Result<Exit, CliError> {
-    let style = output::style(options);
     let base = rule_base(options)?;
-    let gpus = targets(options)?;
     let request = CheckRequest {
-        assumptions: assumptions(options, &base, &gpus)?,
-        gpus,
-        queries: options.get(&args::FRAMEWORKS),
-        dtype: options.get(&args::ASKED_DTYPE),
+        asked: Request::new(options, &base)?,
         only: options.get(&args::ONLY),
         detail: options.get(&args::DETAIL),
         form: options.form(),
-        accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
-        width: style.width.and_then(|width| u16::try_from(width).ok()),
-        ascii: style.ascii,
-        color: style.color,
     };
     answer_all(&base, &request, &mut output::stdout())
 }
@@ -187,10 +161,9 @@ fn answer_all(
     request: &CheckRequest,
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
-    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.assumptions)?;
+    let asked = request.asked.questions(base)?;
     if asked.is_empty() {
-        output::note(format_args!("warpscope check: {}", nothing_asked(request)));
+        output::note(format_args!("warpscope check: {}", nothing_asked(&request.asked)));
         return Ok(Exit::Unknown);
     }
     let report = Report::new(base, request, asked);
@@ -200,11 +173,11 @@ fn answer_all(
         Form::Markdown => write!(out, "{}", markdown(&report))?,
         Form::Csv => write!(out, "{}", csv(&report))?,
     }
-    Ok(exit(&report.verdicts, request.accept_no_obstacle))
+    Ok(exit(&report.verdicts, request.asked.accept_no_obstacle))
 }
 
 /// Nothing was asked, so nothing is known to run.
-fn nothing_asked(request: &CheckRequest) -> String {
+fn nothing_asked(request: &Request) -> String {
     let dtype = request.dtype.as_ref().map(|dtype| format!("--dtype {dtype}"));
     let model = request.assumptions.model.as_ref().map(|model| {
         let settings = if model.settings.is_empty() {
@@ -223,10 +196,9 @@ fn nothing_asked(request: &CheckRequest) -> String {
 
 fn text(report: &Report<'_>) -> String {
     let request = report.request;
-    let style =
-        Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
+    let style = request.asked.style();
     let mut text = format!("{}\n\n", summary(&report.verdicts));
-    if let Some(model) = &request.assumptions.model {
+    if let Some(model) = &request.asked.assumptions.model {
         text.push_str(&model_text(model, style));
     }
     if request.detail == Detail::Long {
@@ -234,7 +206,7 @@ fn text(report: &Report<'_>) -> String {
         return text + &blocks.join("\n");
     }
     text.push_str(&table(report, style));
-    if request.detail == Detail::Normal && !request.queries.is_empty() {
+    if request.detail == Detail::Normal && !request.asked.queries.is_empty() {
         text.push_str(&reasons(report, style));
     }
     text

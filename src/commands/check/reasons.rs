@@ -24,7 +24,7 @@ pub(crate) fn reasons(report: &Report<'_>, style: Style) -> String {
         one(&mut text, reason, style);
     }
     if all.len() > MOST {
-        let more = format!("{} more reasons: --long tells them all.", all.len() - MOST);
+        let more = format!("{} more reasons: --long shows them all.", all.len() - MOST);
         text.push('\n');
         wrapped(&mut text, &more, 0, 0, style);
     }

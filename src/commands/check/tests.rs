@@ -32,11 +32,12 @@ const GPUS: &[(&str, u8, u8)] =
 fn request(gpus: &[(&str, u8, u8)], words: &[&str]) -> CheckRequest {
     let target =
         |(name, major, minor): &(&str, u8, u8)| Target::of_sm(*name, Sm::new(*major, *minor));
-    CheckRequest {
+    let asked = Request {
         gpus: gpus.iter().map(target).collect(),
         queries: words.iter().map(|word| (*word).to_owned()).collect(),
-        ..CheckRequest::default()
-    }
+        ..Request::default()
+    };
+    CheckRequest { asked, ..CheckRequest::default() }
 }
 
 fn check(request: &CheckRequest) -> (u8, String, String) {
@@ -83,9 +84,9 @@ fn a_table_fits_its_terminal() {
     for (count, tables) in [(16, 1), (18, 1), (40, 3)] {
         let gpus: Vec<_> = GPUS.iter().copied().cycle().take(count).collect();
         let mut narrow = request(&gpus, &[]);
-        narrow.width = Some(80);
+        narrow.asked.width = Some(80);
         // Equal GPUs would share a column.
-        for (at, gpu) in narrow.gpus.iter_mut().enumerate() {
+        for (at, gpu) in narrow.asked.gpus.iter_mut().enumerate() {
             gpu.label = format!("{} no. {at}", gpu.label);
         }
         let (_, out, _) = check(&narrow);
@@ -125,7 +126,7 @@ fn a_table_shows_only_what_was_asked_for() {
 #[test]
 fn a_model_picks_the_rows_that_load_it() {
     let mut about = request(&GPUS[1..3], &[]);
-    about.assumptions.model = Some(fp16_model("awq"));
+    about.asked.assumptions.model = Some(fp16_model("awq"));
     let (code, out, _) = check(&about);
     assert_eq!(code, 1);
     insta::assert_snapshot!(out);
@@ -134,14 +135,14 @@ fn a_model_picks_the_rows_that_load_it() {
 #[test]
 fn a_model_and_a_word_that_contradicts_it() {
     let mut about = request(GPUS, &["demo", "fp8"]);
-    about.assumptions.model = Some(fp16_model("awq"));
+    about.asked.assumptions.model = Some(fp16_model("awq"));
     let (code, _, err) = check(&about);
     assert_eq!(code, 2);
     assert!(
         err.contains("quantization fp8 was asked for, and Qwen2.5-7B-Instruct-AWQ is awq"),
         "{err}"
     );
-    about.queries = vec!["demo:awq".to_owned()];
+    about.asked.queries = vec!["demo:awq".to_owned()];
     assert_eq!(check(&about).0, 1);
 }
 
@@ -149,24 +150,24 @@ fn a_model_and_a_word_that_contradicts_it() {
 #[test]
 fn a_model_nothing_loads_is_unknown() {
     let mut about = request(GPUS, &[]);
-    about.assumptions.model = Some(fp16_model("exl3"));
+    about.asked.assumptions.model = Some(fp16_model("exl3"));
     let (code, out, _) = check(&about);
     assert_eq!((code, out.as_str()), (4, ""));
-    let err = nothing_asked(&about);
+    let err = nothing_asked(&about.asked);
     assert!(err.contains("exl3") && err.contains("name a framework"), "{err}");
-    about.queries = vec!["demo:fp16".to_owned()];
+    about.asked.queries = vec!["demo:fp16".to_owned()];
     assert_eq!(check(&about).0, 1, "GTX 1060 is below the wheel");
     let mut typed = request(GPUS, &[]);
-    typed.dtype = Some("fp64".to_owned());
+    typed.asked.dtype = Some("fp64".to_owned());
     assert_eq!(check(&typed).0, 4);
 }
 
 #[test]
 fn an_installed_version_is_used_unless_another_is_asked_for() {
-    use crate::engine::{AssumedVersion, Origin};
+    use crate::engine::{AssumedVersion, Assumptions, Origin};
     let mut some = request(&GPUS[..1], &["demo", "fp16"]);
     let given = AssumedVersion { version: "0.9".to_owned(), origin: Origin::Installed };
-    some.assumptions.versions.insert("demo".to_owned(), given);
+    some.asked.assumptions.versions.insert("demo".to_owned(), given);
     some.form = Form::Json;
     let told = |some: &CheckRequest| {
         let json: serde_json::Value = serde_json::from_str(&check(some).1).expect("JSON");
@@ -174,10 +175,10 @@ fn an_installed_version_is_used_unless_another_is_asked_for() {
         [&one["version"], &one["origin"]].map(|text| text.as_str().expect("text").to_owned())
     };
     assert_eq!(told(&some), ["0.9", "installed"]);
-    some.queries[0] = "demo@1.7".to_owned();
+    some.asked.queries[0] = "demo@1.7".to_owned();
     assert_eq!(told(&some), ["1.7", "asked"]);
-    some.assumptions = Assumptions::default();
-    some.queries[0] = "demo".to_owned();
+    some.asked.assumptions = Assumptions::default();
+    some.asked.queries[0] = "demo".to_owned();
     assert_eq!(told(&some), ["2.0.0", "known"]);
 }
 
@@ -238,7 +239,7 @@ fn every_line_of_the_csv_has_the_columns_of_its_head() {
 fn unknown_is_no_success() {
     let mut silent = request(&GPUS[2..3], &["demo", "awq", "platform=windows"]);
     assert_eq!(check(&silent).0, 4);
-    silent.accept_no_obstacle = true;
+    silent.asked.accept_no_obstacle = true;
     assert_eq!(check(&silent).0, 0);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp8"])).0, 4);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp16"])).0, 4);

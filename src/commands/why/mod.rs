@@ -9,10 +9,9 @@ use warpscope_probes::rules::RuleBase;
 
 use super::output::not_json;
 use crate::commands::answer::model::model_text;
-use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::Style;
-use crate::commands::answer::{assumptions, exit, targets};
+use crate::commands::answer::{Request, exit};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
     STYLE,
@@ -20,7 +19,7 @@ use crate::commands::cli::{
 use crate::commands::output;
 use crate::commands::why::text::{alike, all_fixes, explained, summarised};
 use crate::config::args;
-use crate::engine::{Assumptions, Fix, Question, Target, Verdict, evaluate};
+use crate::engine::{Fix, Question, Verdict};
 use crate::io::sink::jsonl;
 
 /// The command.
@@ -53,14 +52,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// What to explain, and how.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WhyRequest {
-    /// Devices, real or what-if.
-    pub(crate) gpus: Vec<Target>,
-    /// Words that name a framework and a configuration.
-    pub(crate) queries: Vec<String>,
-    /// Number format everything is asked in.
-    pub(crate) dtype: Option<String>,
-    /// Installed versions, the model, and what was found here.
-    pub(crate) assumptions: Assumptions,
+    /// Words that name a framework and a configuration, at least.
+    pub(crate) asked: Request,
     /// The reasoning, the evidence and every fix as well.
     pub(crate) everything: bool,
     /// Only this fix, counted from 1.
@@ -69,34 +62,17 @@ pub(crate) struct WhyRequest {
     pub(crate) write: Option<PathBuf>,
     /// JSON instead of text.
     pub(crate) json: bool,
-    /// Whether what has no known obstacle counts as running.
-    pub(crate) accept_no_obstacle: bool,
-    /// Columns to wrap at; 100 where unknown.
-    pub(crate) width: Option<u16>,
-    /// Only ASCII symbols.
-    pub(crate) ascii: bool,
-    /// Whether outcomes are coloured.
-    pub(crate) color: bool,
 }
 
 /// One verdict with everything behind it, GPU by GPU.
 fn run(options: &Options) -> Result<Exit, CliError> {
-    let style = output::style(options);
     let base = rule_base(options)?;
-    let gpus = targets(options)?;
     let request = WhyRequest {
-        assumptions: assumptions(options, &base, &gpus)?,
-        gpus,
-        queries: options.get(&args::FRAMEWORKS),
-        dtype: options.get(&args::ASKED_DTYPE),
+        asked: Request::new(options, &base)?,
         everything: options.get(&args::EVERYTHING),
         fix: options.get(&args::FIX_NUMBER),
         write: options.get(&args::WRITE),
         json: options.form() == Form::Json,
-        accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
-        width: style.width.and_then(|width| u16::try_from(width).ok()),
-        ascii: style.ascii,
-        color: style.color,
     };
     answer_all(&base, &request, &mut output::stdout())
 }
@@ -107,21 +83,18 @@ fn answer_all(
     request: &WhyRequest,
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
-    if request.queries.is_empty() {
+    if request.asked.queries.is_empty() {
         let message = "name a framework and a configuration, such as: why lmdeploy pytorch";
         return Err(CliError::Usage(message.to_owned()));
     }
-    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.assumptions)?;
-    let answer = |gpu: &Target, question: &Question| {
-        evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
-    };
-    let pairs = request.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
-    let answers: Vec<_> = pairs.map(|(gpu, question)| (question, answer(gpu, question))).collect();
+    let asked = request.asked.questions(base)?;
+    let pairs = request.asked.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
+    let answer = |(gpu, question)| (question, request.asked.answer(base, gpu, question));
+    let answers: Vec<_> = pairs.map(answer).collect();
     match (&request.write, request.fix) {
         (Some(file), number) => write_fix(&answers, number.unwrap_or(1), file, out)?,
         (None, Some(number)) => {
-            let style = Style { ascii: request.ascii, ..Style::default() };
+            let style = Style { ascii: request.asked.ascii, ..Style::default() };
             for line in fixes(&answers, number)?.iter().flat_map(|text| text.lines()) {
                 writeln!(out, "{}", style.clean(line))?;
             }
@@ -129,7 +102,7 @@ fn answer_all(
         (None, None) => explain(request, &answers, out)?,
     }
     let verdicts: Vec<_> = answers.into_iter().map(|(_, verdict)| verdict).collect();
-    Ok(exit(&verdicts, request.accept_no_obstacle))
+    Ok(exit(&verdicts, request.asked.accept_no_obstacle))
 }
 
 fn explain(
@@ -143,9 +116,8 @@ fn explain(
         }
         return Ok(());
     }
-    let style =
-        Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
-    if let Some(model) = &request.assumptions.model {
+    let style = request.asked.style();
+    if let Some(model) = &request.asked.assumptions.model {
         write!(out, "{}", model_text(model, style))?;
     }
     let told: Vec<String> = if request.everything {

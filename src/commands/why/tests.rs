@@ -1,17 +1,17 @@
 use super::*;
 use crate::commands::check::tests::{demo, fp16_model};
-use crate::engine::{Level, Outcome};
+use crate::engine::{Level, Outcome, Target};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::Cost;
 
 fn request(gpu: (&str, u8, u8), words: &[&str]) -> WhyRequest {
-    WhyRequest {
+    let asked = Request {
         gpus: vec![Target::of_sm(gpu.0, Sm::new(gpu.1, gpu.2))],
         queries: words.iter().map(|word| (*word).to_owned()).collect(),
-        everything: true,
         width: Some(80),
-        ..WhyRequest::default()
-    }
+        ..Request::default()
+    };
+    WhyRequest { asked, everything: true, ..WhyRequest::default() }
 }
 
 fn why(request: &WhyRequest) -> Result<(u8, String), String> {
@@ -51,17 +51,17 @@ fn what_nobody_knows_is_said_so() {
 #[test]
 fn a_model_stands_above_the_answer() {
     let mut about = request(("Tesla T4", 7, 5), &["demo:auto"]);
-    about.assumptions.model = Some(fp16_model("awq"));
+    about.asked.assumptions.model = Some(fp16_model("awq"));
     insta::assert_snapshot!(why(&about).expect("is understood").1);
 }
 
 #[test]
 fn a_dtype_may_be_given_as_an_option() {
     let mut typed = request(("Tesla T4", 7, 5), &["demo"]);
-    typed.dtype = Some("float16".to_owned());
+    typed.asked.dtype = Some("float16".to_owned());
     let (_, text) = why(&typed).expect("is understood");
     assert!(text.contains("dtype=fp16") && !text.contains("dtype=auto"), "{text}");
-    typed.dtype = Some("fp17".to_owned());
+    typed.asked.dtype = Some("fp17".to_owned());
     assert!(why(&typed).expect_err("no format").contains("warpscope dtypes"));
 }
 
@@ -95,7 +95,7 @@ fn a_file_that_is_there_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(&file).expect("is there"), "mine");
     write.write = Some(folder.path().join("nowhere/fix.sh"));
     assert!(why(&write).expect_err("no folder").contains("cannot write"));
-    write.queries = vec!["demo:auto".to_owned()];
+    write.asked.queries = vec!["demo:auto".to_owned()];
     assert!(why(&write).expect_err("nothing to fix").contains("nothing was written"));
 }
 
