@@ -21,10 +21,12 @@ mod with_remote {
     pub(crate) fn source(url: &str, options: &Options) -> Result<FleetSource, CliError> {
         let wrong = |why: String| CliError::Usage(format!("--prometheus: {why}"));
         if let Some(why) = trust::elevated() {
-            return Err(wrong(format!("{why}, so no server is asked with what it may read")));
+            return Err(wrong(format!(
+                "{why}, so it does not query a server with files it may read"
+            )));
         }
         if options.recording().is_some() || !options.get(&args::HOSTS).is_empty() {
-            let why = "it tells of many machines; leave out --host and the recording";
+            let why = "it shows many machines; leave out --host and the recording";
             return Err(wrong(why.to_owned()));
         }
         let url: ServerUrl = url.parse().map_err(wrong)?;

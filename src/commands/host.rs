@@ -13,9 +13,9 @@ use crate::io::source::hosts::{HostName, Ssh, Trouble};
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "host",
-    about: "Send this program to other machines, or take it away again",
-    more: "install sends this very program over ssh into the cache folder of the user there, checks what arrived, and starts it once. It runs\n\
-           only while somebody asks from here, and nothing listens. forget removes it.",
+    about: "Send this program to other machines, or remove it from them",
+    more: "install sends this program over ssh into the user's cache folder on the host, verifies it, and starts it once. It runs only\n\
+           while this machine is connected, and listens on no port. forget removes it.",
     args: &[&[&args::HOST_ACTION, &args::HOST_NAMES, &args::SSH], CONFIG_FILE],
     examples: &[
         ("host install gpu1 ana@gpu2", "so that they tell as much as this machine"),
@@ -54,7 +54,7 @@ pub(crate) fn install(ssh: &Ssh, host: &HostName) -> Result<String, Trouble> {
         let there = there.map_or_else(|| "unknown".to_owned(), |there| there.to_string());
         return Err(Trouble {
             what: format!("it is {there}, and this program is for {here}"),
-            remedy: "install warpscope there by itself".to_owned(),
+            remedy: "install a build for that platform there yourself".to_owned(),
         });
     }
     let local = |error: io::Error| Trouble {

@@ -18,7 +18,7 @@ pub(crate) fn gpu(shared: &Shared, process: &Process) -> String {
 /// What is said in place of a table without a process.
 pub(crate) fn nobody(frame: &Frame) -> &'static str {
     if frame.without_processes {
-        return "Where these values come from, processes are not told.";
+        return "The source of these values does not report processes.";
     }
     match frame.host.machine.container.value() {
         Some(_) => "No process is seen on a GPU in view; a container hides those outside it.",

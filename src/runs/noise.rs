@@ -50,7 +50,7 @@ impl Noise {
         let noise: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if noise.schema != NOISE_SCHEMA {
             return Err(format!(
-                "format {}; this warpscope reads {NOISE_SCHEMA}: move the file away and measure anew",
+                "format {}; this warpscope reads {NOISE_SCHEMA}: move the file away and measure again",
                 noise.schema
             ));
         }

@@ -96,7 +96,7 @@ impl Winners {
         let winners: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if winners.schema != WINNERS_SCHEMA {
             return Err(format!(
-                "format {}; this warpscope reads {WINNERS_SCHEMA}: move the file away and tune anew",
+                "format {}; this warpscope reads {WINNERS_SCHEMA}: move the file away and tune again",
                 winners.schema
             ));
         }

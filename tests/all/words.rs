@@ -21,6 +21,14 @@ const BANNED: &[(&str, &str)] = &[
     ("says so aloud", "reports it"),
     ("of one's own", "your own"),
     ("nobody speaks of", "no rule covers"),
+    ("is no choice of the option", "the option accepts"),
+    ("asked for by name", "requested by name"),
+    ("its makers", "its developers"),
+    ("rule speaks of", "rule covers"),
+    ("is what is meant where", "is assumed unless"),
+    ("on the spot", "at run time"),
+    ("asks nothing of", "sets no requirement"),
+    ("says yes all the same", "still returns true"),
 ];
 
 /// What users read: documents, texts of rules and errors, and the strings of the program.

@@ -90,7 +90,7 @@ pub(super) fn allocate(machine: &mut CudaMachine) -> Found {
         Ok((bytes, gone)) => {
             let (all, gone) = (bytes >> 20, gone >> 20);
             Found::unknown(format!(
-                "of {all} MiB that were given back {gone} MiB are not free again: somebody else took them, or the driver keeps them"
+                "of {all} MiB that were given back {gone} MiB are not free again: another process took them, or the driver keeps them"
             ))
         }
         Err(error) => Found::failure("half of the free memory in one block", &error),

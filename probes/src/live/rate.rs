@@ -63,7 +63,7 @@ pub(super) const fn product(family: &'static str, entry: &'static str, of_a_warp
 /// Times both and judges their ratio.
 pub(super) fn find(machine: &mut CudaMachine, title: &str, rate: &Rate) -> Found {
     if machine.facts().simulated {
-        return Found::unknown(format!("{title}: the times of a stand-in mean nothing"));
+        return Found::unknown(format!("{title}: times of a fake device mean nothing"));
     }
     for kernel in [rate.of, rate.against] {
         let best = pick(kernel.family, machine.facts()).best().map(|best| *best.image);

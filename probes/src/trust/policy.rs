@@ -81,7 +81,7 @@ impl fmt::Display for Objection {
             Self::GroupWrites(gid) => write!(f, "is writable by group {gid}: chmod g-w"),
             Self::OthersWrite => f.write_str("is writable by everybody: chmod o-w"),
             Self::Shared => f.write_str(
-                "is shared, so anybody can put a library beside it: move it into a folder of its own",
+                "is shared, so anyone can place a library beside it: move it into its own folder",
             ),
             Self::Mounted => f.write_str("is mounted where any user may mount"),
             Self::MountedBy(uid) => write!(f, "is a file system that uid {uid} mounted"),

@@ -25,7 +25,7 @@ use crate::io::metrics::Form;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "exporter",
     about: "Serve what the GPUs do as metrics for Prometheus",
-    more: "GET /metrics answers in the plain text form, or in OpenMetrics where that is asked for. It listens on this machine alone unless --listen names another address.",
+    more: "GET /metrics answers in Prometheus's text format, or in OpenMetrics if requested. It listens on this machine only unless --listen names another address.",
     args: &[
         &[
             &args::LISTEN,

@@ -20,7 +20,7 @@ const SUMMED: usize = 6;
 const NAMES: usize = 3;
 
 const UNTIL_COMPILED: &str = "unknown until compiled: it has no device code; its kernels are compiled at run time or are in packages it uses";
-const UNTIL_LOADED: &str = "unknown until compiled or loaded: its device code is data, which the CUDA runtime does not load by itself";
+const UNTIL_LOADED: &str = "unknown until compiled or loaded: its device code is data, which the CUDA runtime does not load on its own";
 
 pub(crate) fn text(report: &Report, style: Style) -> String {
     let mut text = heads(&report.judges, style);

@@ -59,7 +59,7 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planne
 
 /// A quantised copy with the command that starts it.
 fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
-    let usual = if copy.is_usual { ", if somebody publishes it" } else { "" };
+    let usual = if copy.is_usual { ", if someone publishes it" } else { "" };
     let _ = writeln!(
         text,
         "  instead {}{usual}: {}",

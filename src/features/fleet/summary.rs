@@ -101,7 +101,7 @@ impl Summary {
                 self.memory = Some((before + used, all + total));
             }
             models.entry(fleet.model(gpu).unwrap_or("unknown")).or_default().add(load);
-            let owner = fleet.owner(gpu).unwrap_or("nobody, or not told");
+            let owner = fleet.owner(gpu).unwrap_or("unused or not reported");
             owners.entry(owner.split('/').next().unwrap_or(owner)).or_default().add(load);
         }
         self.busy_pct = (told > 0).then(|| busy / f64::from(told));

@@ -65,8 +65,9 @@ fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 fn open(path: Option<PathBuf>) -> Result<Option<History>, String> {
-    let path = path
-        .ok_or("Neither XDG_DATA_HOME nor HOME is set; one of them says where the history lies.")?;
+    let path = path.ok_or(
+        "Neither XDG_DATA_HOME nor HOME is set; one of them is needed to locate the history.",
+    )?;
     History::open(&path).map_err(|error| error.to_string())
 }
 

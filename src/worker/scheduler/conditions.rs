@@ -58,7 +58,7 @@ impl fmt::Display for Blocker {
             Self::Process(pid) => write!(f, "busy: process {pid} computes on it"),
             Self::Busy(percent) => write!(f, "busy: {percent} % in use"),
             Self::Unreadable(what) => {
-                write!(f, "{what} cannot be read, so nobody knows whether it is idle")
+                write!(f, "{what} cannot be read, so it is unknown whether it is idle")
             }
             Self::Power => f.write_str("busy: it draws more than when idle"),
             Self::MemoryMoves => f.write_str("busy: its memory in use changes"),
@@ -221,7 +221,7 @@ mod tests {
             ),
             (
                 |_, g| g.identity.compute_mode = Reading::Unsupported,
-                "the compute mode cannot be read, so nobody knows whether it is idle",
+                "the compute mode cannot be read, so it is unknown whether it is idle",
             ),
             (
                 |f, _| f.processes.push(process(41, ProcessKind::Compute)),
@@ -234,7 +234,7 @@ mod tests {
             (|_, g| g.vitals.util_gpu_pct = Reading::Value(Percent(1.2)), "busy: 2 % in use"),
             (
                 |_, g| g.vitals.util_gpu_pct = Reading::Unsupported,
-                "its utilisation cannot be read, so nobody knows whether it is idle",
+                "its utilisation cannot be read, so it is unknown whether it is idle",
             ),
             (
                 |_, g| g.vitals.memory_free_bytes = Reading::Value(Bytes((1 << 30) + 5)),

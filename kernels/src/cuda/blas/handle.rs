@@ -399,7 +399,7 @@ fn same_world(path: &Path, library: bool, machine: bool) -> Result<(), BlasError
     if library == machine {
         return Ok(());
     }
-    let why = "a stand-in and a real library do not go together";
+    let why = "a fake and a real library cannot be combined";
     Err(BlasError::Load(format!("{}: {why}", path.display())))
 }
 

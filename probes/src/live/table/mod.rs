@@ -104,7 +104,7 @@ const GATES: &[Probe] = &[
     gate("gate.atom_add_f16", "the atomic add of one half (atom.add.f16)", &["hardware.atom_add_f16"], ("gate", "atom_add_f16"), Exchange::Added(words::ATOM_F16)),
     gate("gate.atom_add_bf16x2", "the atomic add of a bfloat16 pair (atom.add.bf16x2)", &["hardware.atom_add_bf16x2"], ("gate", "atom_add_bf16x2"), Exchange::Added(words::ATOM_BF16X2)),
     Probe {
-        settles_none: "every GPU with an image here has it, so no rule speaks of it",
+        settles_none: "every GPU with an image here has it, so no rule covers it",
         ..gate("gate.atom_add_f16x2", "the atomic add of a half pair (atom.add.f16x2)", &[], ("gate", "atom_add_f16x2"), Exchange::Added(words::ATOM_F16X2))
     },
     gate("gate.ld_evict_last", "the cache hint evict_last", &["hardware.ld_evict_last"], ("gate", "ld_evict_last"), Exchange::Words(words::SAME)),
@@ -281,15 +281,15 @@ const PRODUCTS: &[Probe] = &[
     products("cublas.int8.unaligned", "the int8 product of other sides", &["cublas.int8.unaligned"],
         Call::GemmEx, (Kind::I8, Kind::I32, Compute::I32), EDGED),
     Probe {
-        settles_none: "no rule speaks of fp16 with fp32 out",
+        settles_none: "no rule covers fp16 with fp32 out",
         ..products("cublas.gemm_ex.fp16_to_fp32", "the fp16 product with an fp32 result", &[], Call::GemmEx, (Kind::F16, Kind::F32, Compute::F32), LINEAR)
     },
     Probe {
-        settles_none: "rules speak of cublasGemmEx, which frameworks reach first",
+        settles_none: "rules cover cublasGemmEx, which frameworks call first",
         ..products("cublaslt.fp16_fp32", "the fp16 product of cuBLASLt", &[], Call::LtMatmul, (Kind::F16, Kind::F16, Compute::F32), LINEAR)
     },
     Probe {
-        settles_none: "rules speak of cublasGemmEx, which frameworks reach first",
+        settles_none: "rules cover cublasGemmEx, which frameworks call first",
         ..products("cublaslt.int8", "the int8 product of cuBLASLt", &[], Call::LtMatmul, (Kind::I8, Kind::I32, Compute::I32), ROUND)
     },
     Probe {
@@ -312,7 +312,7 @@ const MECHANICS: &[Probe] = &[
         id: "memory.allocate",
         title: "half of the free memory in one block",
         settles: &[],
-        settles_none: "no rule speaks of memory that others hold",
+        settles_none: "no rule covers memory that others hold",
         subject: Subject::Allocate,
     },
 ];

@@ -141,7 +141,7 @@ pub(super) fn about(
     let mut all = vec![format!("{count} {} {}", look.glyphs.times, printable(model))];
     all.extend(facts(machines, machine, shared, look).into_iter().flatten());
     let owners = match held_by(machines, machine) {
-        None => "held by nobody, or the exporter does not tell".to_owned(),
+        None => "unused, or the exporter does not report it".to_owned(),
         Some(owners) => format!("held by {owners}"),
     };
     let separator = format!(" {} ", look.glyphs.separator);

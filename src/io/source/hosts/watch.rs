@@ -158,7 +158,7 @@ impl Watch {
             frame.notices.push(notice(
                 "host.nvidia_smi",
                 Severity::Info,
-                format!("{} is read through nvidia-smi, which tells less.", self.host),
+                format!("{} is read through nvidia-smi, which reports less.", self.host),
                 &format!("`warpscope host install {}` sends this program.", self.host),
             ));
         }

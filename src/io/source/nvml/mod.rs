@@ -147,7 +147,7 @@ impl NvmlProcess {
                 severity: Severity::Error,
                 what: format!("{trouble}; restarting it in {seconds} s."),
                 remedy: "Values shown dim are the last known. See what the kernel says: sudo dmesg | grep -iE 'nvrm|xid|nvidia-ml'; \
-                         if the driver was just replaced, this passes by itself or with a reboot."
+                         if the driver was just replaced, this resolves on its own or after a reboot."
                     .to_owned(),
             });
         })

@@ -50,7 +50,7 @@ pub(super) fn judged(
         found => found.and_then(|apart| freed.map(|()| apart))?,
     };
     if apart.is_nan() || apart > limit {
-        let what = format!("its result lies {apart:.1e} from {other}, more than {limit:.1e}");
+        let what = format!("its result differs by {apart:.1e} from {other}, more than {limit:.1e}");
         return Err(MachineError::Fault { what });
     }
     Ok(Some(apart))
