@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_width::UnicodeWidthChar;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use warpscope_probes::text::{is_hostile, shown_as};
 
 /// A text from outside with every hostile character replaced by `\u{fffd}`; in ASCII mode everything beyond ASCII by `?`.

@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
 
-use crate::readings;
 use crate::units::*;
 use crate::xid::XidCount;
-use crate::{Reading, Timestamp};
+use crate::{Reading, Timestamp, readings};
 
 /// Whether there is a device behind the card on screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,7 @@ use warpscope_probes::catalogue::{Catalogue, Part};
 use warpscope_probes::rules::RuleBase;
 
 use super::output;
-use crate::commands::cli::parser;
-use crate::commands::cli::{CliError, CommandSpec, Exit, Options};
+use crate::commands::cli::{CliError, CommandSpec, Exit, Options, parser};
 use crate::config::args::{self, ArgSpec};
 use crate::widgets::theme::BUILTIN;
 

@@ -1,8 +1,6 @@
 use super::output;
-use crate::commands::cli::parser;
-use crate::commands::cli::{CliError, CommandSpec, Commands, Exit, Options};
-use crate::config::args;
-use crate::config::nearest;
+use crate::commands::cli::{CliError, CommandSpec, Commands, Exit, Options, parser};
+use crate::config::{args, nearest};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {

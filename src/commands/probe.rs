@@ -10,10 +10,10 @@ use warpscope_probes::rules::RuleBase;
 
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, Options, STYLE};
 use crate::commands::gpu::libraries::Libraries;
-use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::target;
-use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::gpu::{
+    Ran, blocker_in, each, first_frame_of, heading, outcome, selected_devices, target,
+};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted_rules};

@@ -15,9 +15,8 @@ use crate::commands::cli::{
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, note_skipped, open_source};
 use crate::commands::output::file::Target;
-use crate::config::args;
 use crate::config::args::PictureFormat;
-use crate::config::data_folder;
+use crate::config::{args, data_folder};
 use crate::features::{bench, history};
 use crate::io::sink::FrameReader;
 use crate::io::sink::history::{FOLDER, History, HistoryError};

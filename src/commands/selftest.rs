@@ -11,10 +11,9 @@ use warpscope_kernels::gpu::{MachineError, Route};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, ON_GPU, Options, STYLE,
 };
-use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
-    GIVEN_UP, Ran, blocker, each, heading, reason, route_text, selected_devices,
+    GIVEN_UP, Ran, blocker, each, heading, outcome, reason, route_text, selected_devices,
 };
 use crate::commands::output;
 use crate::config::args;

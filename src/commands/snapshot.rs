@@ -5,11 +5,9 @@ use super::output;
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
 };
-use crate::commands::fleet;
 use crate::commands::frames::source::{AtEnd, open_source};
-use crate::commands::frames::what_if;
-use crate::commands::frames::{demand_gpu, first_frame, first_frames};
-use crate::commands::hosts;
+use crate::commands::frames::{demand_gpu, first_frame, first_frames, what_if};
+use crate::commands::{fleet, hosts};
 use crate::config::args;
 use crate::io::sink::{Redactor, table};
 

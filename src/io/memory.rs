@@ -5,8 +5,7 @@
     reason = "the standard library can neither trim its heap nor drop mapped pages"
 )]
 
-use std::fs;
-use std::ptr;
+use std::{fs, ptr};
 
 /// Has all threads share one heap, to be called before there are any: they are few, and each heap of its own keeps what it freed.
 pub(crate) fn share_heap() {

@@ -14,10 +14,9 @@ use crate::shell::App;
 use crate::shell::hosts::{State, state as state_of};
 use crate::shell::keys::{Act, Scope};
 use crate::shell::tabs::{TABS, Tab};
-use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Footer, Hint, Hit, Hits, Look, text_width};
+use crate::widgets::{Footer, Hint, Hit, Hits, Look, format, text_width};
 
 /// Asked until it is answered.
 const ASKS: &str = " Benchmark idle GPUs while open?  b yes  n only on request ";

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use warpscope_probes::bounded::{self, Accept};
 
-use crate::widgets::Look;
 use crate::widgets::glyphs::Glyphs;
-use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, Theme};
+use crate::widgets::{Look, theme};
 
 /// What decides how things look, beside the theme's name.
 #[derive(Clone, Debug)]

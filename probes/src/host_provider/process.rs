@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use sysinfo::System;
 
-use super::container;
-use super::files;
 use super::namespace::{self, View};
 use super::stat::Stat;
 use super::users::Users;
+use super::{container, files};
 use crate::process::{GpuProcess, HostSide, Process, Visibility};
 use crate::reading::Reading;
 use crate::text::printable;

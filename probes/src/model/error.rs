@@ -1,6 +1,5 @@
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// Why a model could not be read, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use warpscope_probes::Frame;
 use crate::commands::bench::check_record;
 use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::gpu::libraries::Libraries;
-use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::target;
 use crate::commands::gpu::tuned::Tuned;
-use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::gpu::{
+    Ran, blocker_in, each, first_frame_of, heading, outcome, selected_devices, target,
+};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};

@@ -1,6 +1,5 @@
-use std::fmt;
-use std::io;
 use std::process::ExitCode;
+use std::{fmt, io};
 
 /// How the program ends when it did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,6 @@ pub(crate) use command::{
 };
 pub use command::{CommandSpec, Commands};
 pub use exit::{CliError, Exit};
-pub(crate) use options::Options;
-pub(crate) use options::{Form, resolve};
+pub(crate) use options::{Form, Options, resolve};
 
 pub(crate) use crate::worker::process::ARGUMENT as WORKER;

@@ -11,8 +11,7 @@ use warpscope_probes::private;
 
 use super::read::{MAX_DOCUMENT, files_beside};
 use crate::commands::cli::{CliError, Options};
-use crate::commands::identity;
-use crate::commands::output;
+use crate::commands::{identity, output};
 use crate::config::{args, data_folder};
 use crate::io::sink::noise_file::machine;
 

@@ -5,10 +5,7 @@ use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use crate::commands::cli::{CliError, Options};
-use crate::commands::elevated;
-use crate::commands::fleet;
-use crate::commands::hosts;
-use crate::commands::output;
+use crate::commands::{elevated, fleet, hosts, output};
 use crate::config::args;
 use crate::io::source::Source;
 use crate::io::source::hosts::{HostName, HostsSource};

@@ -9,8 +9,7 @@ use warpscope_probes::live::CublasCopies;
 use warpscope_probes::trust;
 
 use crate::commands::cli::{CliError, Options};
-use crate::commands::elevated;
-use crate::commands::output;
+use crate::commands::{elevated, output};
 use crate::config::args;
 use crate::engine::Target;
 

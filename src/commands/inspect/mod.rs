@@ -24,9 +24,8 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, NAMED_GPUS, Options, STYLE,
 };
-use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
-use crate::commands::frames::what_if;
+use crate::commands::frames::{first_frame, what_if};
 use crate::config::args;
 use crate::engine::Target;
 

@@ -13,8 +13,7 @@ use tokio::sync::mpsc::Sender;
 use super::lines::Lines;
 use super::relay::Out;
 use super::remark::MAX_BYTES;
-use super::terminal;
-use super::{Event, Moment};
+use super::{Event, Moment, terminal};
 
 /// Bytes taken from one end at a time; no datagram is longer.
 const PIECE: usize = 64 << 10;

@@ -12,10 +12,9 @@ use super::{
     Only, PictureFormat, Train, WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
-use crate::worker::Globs;
-use crate::worker::PathDtype;
 use crate::worker::precision::{Precision, precision, precisions};
 use crate::worker::scheduler::BenchMode;
+use crate::worker::{Globs, PathDtype};
 
 /// A type that arguments may have.
 pub trait ArgValue: Sized {

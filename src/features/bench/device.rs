@@ -7,8 +7,8 @@ use warpscope_kernels::gpu::TunedConfigs;
 use warpscope_kernels::model::PROFILES;
 use warpscope_probes::{Frame, Gpu, Timestamp};
 
-use super::PATHS;
 use super::results::{Dated, Results};
+use super::{PATHS, plan};
 use crate::runs::run_log::Window;
 use crate::worker::cpu::CpuOptions;
 use crate::worker::precision::{Precision, precision_of, precisions};
@@ -17,8 +17,6 @@ use crate::worker::scheduler::{
     Action, BenchMode, Budget, Conditions, Event, Scheduler, Stage, conditions,
 };
 use crate::worker::{Acquire, Command, KernelReport, RangeReport, WorkerEvent};
-
-use super::plan;
 
 /// How many deaths are remembered.
 const DEATHS: usize = 8;

@@ -7,11 +7,10 @@ use warpscope_probes::Timestamp;
 
 use crate::store::Series;
 use crate::worker::cpu::CPU;
-use crate::worker::precision;
 use crate::worker::precision::{Precision, precision_of};
 use crate::worker::{
     CaseReport, Ceiling, Hello, Holding, KernelReport, PathDtype, PathReport, RangeReport,
-    WorkerEvent,
+    WorkerEvent, precision,
 };
 
 /// Something measured, when, and in which session: ceilings count only within one.

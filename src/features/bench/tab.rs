@@ -1,8 +1,7 @@
 use super::device::Device;
 use super::update::effects;
 use super::{Bench, panel};
-use crate::features::shared::GpuDecode;
-use crate::features::shared::copied_gpu;
+use crate::features::shared::{GpuDecode, copied_gpu};
 use crate::features::{CpuDecode, Effect, Feature, Shared};
 use crate::widgets::{Hit, Surface};
 use crate::worker::protocol::PathDtype;

@@ -13,11 +13,11 @@ use super::view::{CompatView, Only, Order};
 use super::*;
 use crate::engine::installed::Installed;
 use crate::engine::plan::Fits;
-use crate::engine::{AssumedVersion, Origin, versions_of};
-use crate::engine::{Evidence, Finding, Level, Outcome, Scope};
-use crate::features::Input;
-use crate::features::compat;
+use crate::engine::{
+    AssumedVersion, Evidence, Finding, Level, Origin, Outcome, Scope, versions_of,
+};
 use crate::features::what_if::WhatIf;
+use crate::features::{Input, compat};
 use crate::shell::keymap::Keymap;
 use crate::shell::tabs::Tab;
 use crate::shell::update::update;

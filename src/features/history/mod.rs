@@ -9,8 +9,7 @@ mod tab;
 mod tests;
 mod update;
 
-use crate::features::orders;
-use crate::features::{Cursor, Input};
+use crate::features::{Cursor, Input, orders};
 use crate::runs::compare::Comparison;
 use crate::runs::live::LiveRun;
 use crate::store::trends::{RecordedRun, Trend};

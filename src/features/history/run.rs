@@ -7,10 +7,8 @@ use crate::features::history::{Compared, History};
 use crate::runs::compare::{Call, Comparison, Row, Side};
 use crate::runs::run_log::Dirty;
 use crate::store::trends::{RecordedRun, Trend, differences, regime_word};
-use crate::widgets::Look;
-use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::widgets::{Titled, section};
+use crate::widgets::{Look, Titled, format, section};
 
 /// Everything about one recorded run.
 pub(crate) fn page(state: &History, look: Look<'_>, run: i64, width: usize) -> Titled {

@@ -9,10 +9,9 @@ use warpscope_probes::{Absence, Field, Gpu, Scalar, Timestamp};
 
 use super::Details;
 use crate::features::{Input, Shared};
-use crate::widgets::Look;
 use crate::widgets::format::{self, Units};
 use crate::widgets::theme::Role;
-use crate::widgets::{Titled, section, wrap};
+use crate::widgets::{Look, Titled, section, wrap};
 
 /// What fields are about, by how their keys begin; the first that fits.
 const GROUPS: &[(&str, &[&str])] = &[

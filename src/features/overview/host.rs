@@ -6,12 +6,12 @@ use ratatui::widgets::Widget;
 use warpscope_probes::units::Bytes;
 
 use crate::features::{CpuDecode, Shared};
-use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Amount, BarLine, Bars, Card, Gauge, Look, Paint, Rates, Scale, Spark, StyledText, text_width,
+    Amount, BarLine, Bars, Card, Gauge, Look, Paint, Rates, Scale, Spark, StyledText, format,
+    text_width,
 };
 
 /// Features worth a place in the title, by what they are called there.

@@ -7,10 +7,10 @@ use warpscope_probes::gpu::Presence;
 use super::card::counts;
 use super::model::{About, Card};
 use crate::features::Shared;
-use crate::widgets::Hit;
-use crate::widgets::Hits;
 use crate::widgets::theme::{Ramp, Role};
-use crate::widgets::{Align, CellWriter, Column, Gauge, Look, Paint, Spark, Table, text_width};
+use crate::widgets::{
+    Align, CellWriter, Column, Gauge, Hit, Hits, Look, Paint, Spark, Table, text_width,
+};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 14, 18),

@@ -7,13 +7,11 @@ use warpscope_probes::process::Process;
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, kind, nobody, plain, size, uses};
 use crate::features::processes::{Processes, Row, SORTS, SortBy};
-use crate::widgets::Hit;
-use crate::widgets::Hits;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Align, Card, CellWriter, Column, Look, Notice, Severity, Sort, Surface, Table,
+    Align, Card, CellWriter, Column, Hit, Hits, Look, Notice, Severity, Sort, Surface, Table,
 };
 
 use SortBy as By;

@@ -1,5 +1,4 @@
-use std::io;
-use std::thread;
+use std::{io, thread};
 
 use crossterm::event::{self, Event as Input, KeyEventKind, MouseButton, MouseEventKind};
 

@@ -21,10 +21,9 @@ mod signal;
 mod terminal;
 mod workers;
 
-use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::rules::RuleBase;

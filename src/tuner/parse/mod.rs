@@ -13,11 +13,9 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::command_line::CommandLine;
-use super::cpu;
-use super::cuda;
-use super::names;
 use super::spec::{Kind, MOST_CANDIDATES, MOST_COMBINATIONS, Spec};
 use super::strategy::Strategy;
+use super::{cpu, cuda, names};
 use contract::contract;
 use fields::{
     baseline, command, dtypes, early_stop, kind, list, metrics, name, objective, params,

@@ -2,9 +2,8 @@
 
 use crate::gpu::family::attn::{Scratch, arrival_bytes};
 use crate::gpu::family::elementwise::{Heads, State};
-use crate::gpu::family::nf4;
-use crate::gpu::family::token;
 use crate::gpu::family::w4::{self, awq};
+use crate::gpu::family::{nf4, token};
 use crate::gpu::{Machine, MachineError, Slot};
 use crate::model::{LayerTensor, Shape};
 

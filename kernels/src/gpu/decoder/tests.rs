@@ -4,10 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::throughput::throughput_of;
 use super::*;
-use crate::Sm;
 use crate::gpu::{Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Slot};
-use crate::image;
 use crate::model::{M0, M1, Profile, Shape};
+use crate::{Sm, image};
 
 const MIB: u64 = 1 << 20;
 

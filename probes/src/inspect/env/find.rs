@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, Identity};
-use super::inventory::EnvKind;
-use super::inventory::Searched;
+use super::inventory::{EnvKind, Searched};
 use super::links::lexical;
 use super::places::{PLACES, Places};
 use super::progress::Progress;

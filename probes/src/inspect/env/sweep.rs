@@ -5,14 +5,11 @@ use super::disk::Disk;
 use super::find::{Environments, active_roots};
 use super::inventory::{EnvKind, Environment, Inventory};
 use super::marker::Target;
-use super::native;
-use super::packages;
 use super::places::Places;
-use super::process;
-use super::program;
 use super::progress::Progress;
 use super::recognise::Found;
 use super::requirement::conflicts;
+use super::{native, packages, process, program};
 use crate::text::printable;
 
 /// What to look at. Run it on a thread of its own that has called [`yield_disk`](super::yield_disk).

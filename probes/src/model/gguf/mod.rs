@@ -11,12 +11,11 @@ use std::io::{self, Read};
 
 use serde_json::Value;
 
-use super::Facts;
 use super::architecture::Architecture;
 use super::ggml::Type;
-use super::packing;
 use super::quantization::WeightFormat;
 use super::shape::{Shape, ShapeSource, WeightGroup, WeightRole};
+use super::{Facts, packing};
 
 /// First bytes of every GGUF file.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";

@@ -10,9 +10,8 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::config;
 use super::shape::ShapeSource;
-use super::{Facts, Model};
+use super::{Facts, Model, config};
 
 /// How alike a name has to be to be suggested.
 const LIKENESS: f64 = 0.8;

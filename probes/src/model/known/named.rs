@@ -1,8 +1,7 @@
 //! Models that are not in the table, of which one is: a GGUF file or a quantised copy, told by its name alone.
 
 use super::{Format, Row, Table, base, table};
-use crate::model::{Facts, config};
-use crate::model::{ShapeSource, WeightFormat, WeightRole};
+use crate::model::{Facts, ShapeSource, WeightFormat, WeightRole, config};
 
 /// Bits of a weight on average, embedding and head included, in llama.cpp's mixes of types: Llama 3.1 8B as
 /// `ggml-org/llama.cpp@311c2c9:tools/quantize/README.md` lists them.

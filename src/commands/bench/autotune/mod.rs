@@ -10,12 +10,12 @@ use warpscope_probes::Frame;
 use super::timing::{regime_of, selected};
 use crate::commands::bench::timing::table::regime_words;
 use crate::commands::cli::{CliError, Exit, Options};
-use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::tuned;
 use crate::commands::gpu::tuned::situation;
-use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::gpu::{
+    Ran, blocker_in, each, first_frame_of, heading, outcome, selected_devices, tuned,
+};
 use crate::commands::identity::now_ms;
 use crate::commands::output;
 use crate::config::args;

@@ -7,10 +7,9 @@ use rustix::process::Signal;
 use warpscope_probes::Frame;
 
 use super::super::identity::{Checkout, add_machine, now_ms};
-use super::cpu;
 use super::lines::as_shown;
 use super::port::From;
-use super::{Moment, say};
+use super::{Moment, cpu, say};
 use crate::commands::frames::is_complete;
 use crate::commands::record::family::Family;
 use crate::io::sink::Recorder;

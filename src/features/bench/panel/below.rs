@@ -8,9 +8,8 @@ use super::{decoded, lines};
 use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::results::{Dated, Results};
-use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, StyledText};
+use crate::widgets::{Card, Look, StyledText, format};
 use crate::worker::precision::{Precision, label};
 use crate::worker::{KernelReport, RangeReport};
 

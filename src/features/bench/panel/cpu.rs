@@ -7,13 +7,12 @@ use ratatui::widgets::Widget;
 use super::{decoded, dtype_label, dtype_role, plots, stage};
 use crate::features::bench::device::Device;
 use crate::features::bench::{Bench, PATHS};
-use crate::widgets::Hit;
-use crate::widgets::Hits;
-use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_bottom, halves};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Notice, Severity, StyledText, Table};
+use crate::widgets::{
+    Align, Card, Column, Hit, Hits, Look, Notice, Severity, StyledText, Table, format,
+};
 use crate::worker::PathReport;
 use crate::worker::scheduler::Stage;
 

@@ -7,12 +7,9 @@ use warpscope_probes::Gpu;
 use super::{dtype_role, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
-use crate::widgets::Hit;
-use crate::widgets::Hits;
-use crate::widgets::format;
 use crate::widgets::layout::cut_bottom;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, CellWriter, Column, Look, Table};
+use crate::widgets::{Align, Card, CellWriter, Column, Hit, Hits, Look, Table, format};
 use crate::worker::PathDtype;
 use crate::worker::scheduler::BenchMode;
 

@@ -8,11 +8,9 @@ use super::{below, gpu_plots, lines, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
 use crate::runs::run_log::{Span, Window};
-use crate::widgets::Hits;
-use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, StyledText};
+use crate::widgets::{Card, Hits, Look, StyledText, format};
 use crate::worker::Holding;
 
 /// Lines of the frame and the head of the table.

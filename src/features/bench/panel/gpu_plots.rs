@@ -10,11 +10,10 @@ use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
 use crate::features::bench::figures::{READ, Unit};
 use crate::features::bench::results::Results;
-use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, Scale};
+use crate::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, Scale, format};
 use crate::worker::precision::{dtype_of, is_default, label, precisions};
 
 /// Kernels as bars: label, colour, kernel.

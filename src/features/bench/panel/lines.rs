@@ -11,12 +11,9 @@ use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::figures::{Figure, Unit};
 use crate::features::bench::results::{Checks, Dated, Results};
-use crate::widgets::Hit;
-use crate::widgets::Hits;
-use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Column, Look, Table};
+use crate::widgets::{Align, Column, Hit, Hits, Look, Table, format};
 use crate::worker::precision::{Precision, dtype_of, label};
 use crate::worker::{KernelReport, PathReport, RangeReport};
 

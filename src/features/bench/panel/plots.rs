@@ -7,12 +7,11 @@ use warpscope_kernels::model::M0;
 
 use super::{DTYPES, dtype_label, dtype_role};
 use crate::features::bench::{Bench, PATHS};
-use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Bars, Card, Graph, Look, Paint, Point, Rates, Roof, Roofline, Scale, highest,
+    Bars, Card, Graph, Look, Paint, Point, Rates, Roof, Roofline, Scale, format, highest,
 };
 
 /// Newest decode rate of every path of the clean profile: label, colour, tokens per second.

@@ -11,11 +11,8 @@ use crate::engine::plan::Fits;
 use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
 use crate::features::compat::{Compat, Line};
 use crate::features::{Feature, Shared};
-use crate::widgets::Hit;
-use crate::widgets::Hits;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, StyledText, outcome_role};
-use crate::widgets::{Page, PageWriter};
+use crate::widgets::{Card, Hit, Hits, Look, Page, PageWriter, StyledText, outcome_role};
 
 /// Columns the text of a step, a piece of evidence or a fix stands in.
 const INDENT: usize = 4;

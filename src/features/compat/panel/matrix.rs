@@ -14,14 +14,13 @@ use crate::engine::plan::{Fits, Way, gib};
 use crate::engine::{Level, Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::{Compat, Line};
-use crate::widgets::Hits;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Align, CellWriter, Look, Scrollbar, outcome_role, scroll_to, text_width, verdict_cell,
+    Align, CellWriter, Hit, Hits, Look, Scrollbar, Shown, outcome_role, scroll_to, text_width,
+    verdict_cell,
 };
-use crate::widgets::{Hit, Shown};
 
 /// Columns of a GPU from which the word what-if stands in its head; below, in a line above the heads.
 const WORDY: u16 = 14;

@@ -24,9 +24,8 @@ use crate::engine::{Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::view::{Only, Order};
 use crate::features::compat::{Compat, Line};
-use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, Notice, Severity, Surface, outcome_role, text_width};
+use crate::widgets::{Card, Look, Notice, Severity, Surface, format, outcome_role, text_width};
 
 /// Fewest and most columns of an answer beside the matrix.
 const BESIDE: (u16, u16) = (58, 92);

@@ -5,10 +5,9 @@ use ratatui::layout::Rect;
 use warpscope_probes::text::printable;
 
 use crate::runs::live::{LiveKernel, LiveRun};
-use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Level, Look, Table, Trend};
+use crate::widgets::{Align, Card, Column, Level, Look, Table, Trend, format};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("KERNEL", 16, 34).grows(),

@@ -9,13 +9,12 @@ use ratatui::text::Line;
 use warpscope_probes::text::printable;
 
 use crate::features::history::{History, State};
-use crate::widgets::Hit;
-use crate::widgets::Hits;
-use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Notice, Severity, Surface, Table, Trend};
-use crate::widgets::{section, wrap};
+use crate::widgets::{
+    Align, Card, Column, Hit, Hits, Look, Notice, Severity, Surface, Table, Trend, format, section,
+    wrap,
+};
 
 use model::{Details, Model, Row};
 

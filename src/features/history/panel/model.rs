@@ -2,9 +2,8 @@
 
 use crate::features::history::History;
 use crate::store::trends::{ChangePoint, RunMedian, Trend, commit};
-use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::widgets::{Level, Look, Step};
+use crate::widgets::{Level, Look, Step, format};
 
 /// A kernel in the list.
 #[derive(Debug, PartialEq)]

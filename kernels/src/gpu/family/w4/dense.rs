@@ -3,8 +3,7 @@
 use half::f16;
 
 use super::block::ROWS;
-use super::paths;
-use super::{GROUP, Weights, pack, packed_bytes, scale_bytes};
+use super::{GROUP, Weights, pack, packed_bytes, paths, scale_bytes};
 use crate::gpu::family::route::{Step, Support, route};
 use crate::gpu::family::stream::{
     Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening, widening_entry,
