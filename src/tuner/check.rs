@@ -1,7 +1,5 @@
 //! Whether numbers are those of the reference.
 
-use std::fmt;
-
 /// How numbers lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
@@ -18,16 +16,9 @@ pub(super) const NUMBERS: &[(Numbers, &str)] =
     &[(Numbers::Text, "text"), (Numbers::F32, "f32"), (Numbers::F64, "f64")];
 
 /// Why bytes are no numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NumbersError(String);
-
-impl fmt::Display for NumbersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl std::error::Error for NumbersError {}
 
 /// Longest word that is shown.
 const SHOWN: usize = 40;

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::variant::TunedConfigs;
@@ -191,10 +189,11 @@ impl Sampled {
 }
 
 /// Why a machine did not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "error")]
 pub enum MachineError {
     /// No image of the family can run here.
+    #[error("no image of {family} runs here: {why}")]
     NoImage {
         /// Image asked for.
         family: String,
@@ -202,11 +201,13 @@ pub enum MachineError {
         why: String,
     },
     /// The device has too little memory.
+    #[error("the device has no {asked} bytes left")]
     OutOfMemory {
         /// Bytes asked for.
         asked: u64,
     },
     /// The cap of what may be taken would be passed.
+    #[error("{asked} bytes would pass the cap of {cap} bytes")]
     OverCap {
         /// Bytes that would be held.
         asked: u64,
@@ -214,6 +215,7 @@ pub enum MachineError {
         cap: u64,
     },
     /// The driver returned an error.
+    #[error("{call} returned {code} ({name})")]
     Driver {
         /// Function of the driver: `cuLaunchKernel`.
         call: String,
@@ -223,42 +225,27 @@ pub enum MachineError {
         name: String,
     },
     /// The driver lacks a function or is absent.
+    #[error("{what} is missing")]
     Missing {
         /// What is missing: `libcuda.so.1`, `cuGraphLaunch`.
         what: String,
     },
     /// The launch makes no sense: sizes, parameters, an entry that does not exist.
+    #[error("the launch was refused: {why}")]
     Refused {
         /// What is wrong, in a sentence.
         why: String,
     },
     /// An interpreter found the kernel at fault: a race, a stray access, a barrier not all threads reach.
+    #[error("the kernel is at fault: {what}")]
     Fault {
         /// What it found, where.
         what: String,
     },
     /// Told to stop.
+    #[error("told to stop")]
     Stopped,
 }
-
-impl fmt::Display for MachineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoImage { family, why } => write!(f, "no image of {family} runs here: {why}"),
-            Self::OutOfMemory { asked } => write!(f, "the device has no {asked} bytes left"),
-            Self::OverCap { asked, cap } => {
-                write!(f, "{asked} bytes would pass the cap of {cap} bytes")
-            }
-            Self::Driver { call, code, name } => write!(f, "{call} returned {code} ({name})"),
-            Self::Missing { what } => write!(f, "{what} is missing"),
-            Self::Refused { why } => write!(f, "the launch was refused: {why}"),
-            Self::Fault { what } => write!(f, "the kernel is at fault: {what}"),
-            Self::Stopped => f.write_str("told to stop"),
-        }
-    }
-}
-
-impl std::error::Error for MachineError {}
 
 /// Something that runs kernels: a device, or an interpreter of their PTX.
 ///

@@ -86,19 +86,12 @@ impl fmt::Display for Golden {
 }
 
 /// A line of golden data that is not one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("golden data, line {line}: want a token, a gap and {} logits", KEPT)]
 pub struct ParseGoldenError {
     /// Line, from 1.
     pub line: usize,
 }
-
-impl fmt::Display for ParseGoldenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "golden data, line {}: want a token, a gap and {KEPT} logits", self.line)
-    }
-}
-
-impl std::error::Error for ParseGoldenError {}
 
 impl std::str::FromStr for Golden {
     type Err = ParseGoldenError;

@@ -1,7 +1,6 @@
-use std::fmt;
-
 /// A fact file is wrong: which file, which line, which key, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {key}: {why}")]
 pub struct FactError {
     /// File name as given.
     pub file: String,
@@ -30,11 +29,3 @@ impl FactError {
         Self { file: file.to_owned(), line, key: key.to_owned(), why }
     }
 }
-
-impl fmt::Display for FactError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}: {}", self.file, self.line, self.key, self.why)
-    }
-}
-
-impl std::error::Error for FactError {}

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use super::Catalogue;
 use super::names::Names;
 use super::part::{Part, PciId};
@@ -13,10 +11,15 @@ const OFFERED: usize = 3;
 /// Longer texts are cut before names are compared with them.
 const LONGEST: usize = 64;
 
+fn nearest_words(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("; nearest: {}", nearest.join(", ")) }
+}
+
 /// A request that names no GPU, or more than one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// Nothing has that name or device id.
+    #[error("{query:?} names no GPU of the catalogue{}", nearest_words(nearest))]
     Unknown {
         /// What was asked for.
         query: String,
@@ -24,6 +27,7 @@ pub enum FindError {
         nearest: Vec<String>,
     },
     /// A GPU of another maker.
+    #[error("{query:?} is made by {maker}; warpscope knows NVIDIA GPUs only")]
     Foreign {
         /// What was asked for.
         query: String,
@@ -31,11 +35,15 @@ pub enum FindError {
         maker: &'static str,
     },
     /// A GPU from before Maxwell.
+    #[error(
+        "{query:?} is older than Maxwell, where the catalogue begins: CUDA 11.8 was the last to support such GPUs, if any"
+    )]
     Older {
         /// What was asked for.
         query: String,
     },
     /// Several products share that name or device id, and none is the usual one.
+    #[error("{query:?} fits {}; name one of them", choices.join(", "))]
     Shared {
         /// What was asked for.
         query: String,
@@ -43,42 +51,12 @@ pub enum FindError {
         choices: Vec<String>,
     },
     /// The number before the name is not between 1 and [`MAX_COUNT`].
+    #[error("{query:?} asks for too few or too many; write 1x to {}x", MAX_COUNT)]
     Count {
         /// What was asked for.
         query: String,
     },
 }
-
-impl fmt::Display for FindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { query, nearest } if nearest.is_empty() => {
-                write!(f, "{query:?} names no GPU of the catalogue")
-            }
-            Self::Unknown { query, nearest } => {
-                let nearest = nearest.join(", ");
-                write!(f, "{query:?} names no GPU of the catalogue; nearest: {nearest}")
-            }
-            Self::Foreign { query, maker } => {
-                write!(f, "{query:?} is made by {maker}; warpscope knows NVIDIA GPUs only")
-            }
-            Self::Older { query } => {
-                write!(
-                    f,
-                    "{query:?} is older than Maxwell, where the catalogue begins: CUDA 11.8 was the last to support such GPUs, if any"
-                )
-            }
-            Self::Shared { query, choices } => {
-                write!(f, "{query:?} fits {}; name one of them", choices.join(", "))
-            }
-            Self::Count { query } => {
-                write!(f, "{query:?} asks for too few or too many; write 1x to {MAX_COUNT}x")
-            }
-        }
-    }
-}
-
-impl std::error::Error for FindError {}
 
 /// How names of GPUs of other makers begin, folded; a digit follows the shorter ones.
 const OTHER_MAKERS: &[(&str, &str)] = &[

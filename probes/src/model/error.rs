@@ -1,8 +1,9 @@
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 /// Why a model could not be read, and the way out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
 pub struct ModelError {
     /// File or folder.
     pub path: PathBuf,
@@ -19,11 +20,3 @@ impl ModelError {
         Self::new(path, format!("cannot be read: {error}"))
     }
 }
-
-impl fmt::Display for ModelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.message)
-    }
-}
-
-impl std::error::Error for ModelError {}

@@ -4,7 +4,6 @@
 //! which compare with dates only.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::str::FromStr;
 
 use pep440_rs::Version as Release;
@@ -19,16 +18,9 @@ pub enum Version {
 }
 
 /// The text is no version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a version; write 0.9.1, 0.4.0.post1, 2.7rc1 or 2025-03")]
 pub struct ParseVersionError(pub String);
-
-impl fmt::Display for ParseVersionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a version; write 0.9.1, 0.4.0.post1, 2.7rc1 or 2025-03", self.0)
-    }
-}
-
-impl std::error::Error for ParseVersionError {}
 
 impl Version {
     /// Order of two releases or of two dates; `None` when a release meets a date, or when one date lies within the other.

@@ -10,8 +10,8 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, thread};
 
 use warpscope_probes::bounded::{self, Skipped};
 use warpscope_probes::{Frame, Origin};
@@ -21,27 +21,15 @@ use super::{Control, FrameSink, Position, Seek, Source};
 use crate::io::sink::{FrameReader, MAX_LINE, ReadStats};
 
 /// Why a recording cannot be played.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The system refused.
+    #[error("cannot read {0}: {1}")]
     Io(PathBuf, io::Error),
     /// Not a line of it is a frame.
+    #[error("{0} contains no frames; `warpscope record FILE` makes a recording")]
     NotARecording(PathBuf),
 }
-
-impl fmt::Display for ReplayError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::NotARecording(path) => {
-                let path = path.display();
-                write!(f, "{path} contains no frames; `warpscope record FILE` makes a recording")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReplayError {}
 
 /// What happens after the last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! One point a line: words of `key=value`, or a JSON object.
 
-use std::fmt;
-
 use super::{Point, Points, PointsError};
 
 /// Longest line that is read.
@@ -10,16 +8,9 @@ const MAX_LINE: usize = 1 << 20;
 const MAX_WORDS: usize = 64;
 
 /// Why a line is no point.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct LineError(String);
-
-impl fmt::Display for LineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl std::error::Error for LineError {}
 
 /// Keys a journal puts beside a point.
 const JOURNAL_KEYS: &[&str] = &["type", "at_ms", "window"];

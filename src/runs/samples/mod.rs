@@ -144,16 +144,9 @@ impl Points {
 }
 
 /// Why a file gives no points.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PointsError(pub String);
-
-impl fmt::Display for PointsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl std::error::Error for PointsError {}
 
 /// Every format: its id, and what writes it.
 pub const FORMATS: &[(&str, &str)] = &[

@@ -6,7 +6,6 @@ mod launch;
 mod raw;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -27,7 +26,8 @@ use raw::{Checked, Raw, RawLaunch, Scalar, Words, Wrong, wrong};
 const MAX_BYTES: usize = 1 << 20;
 
 /// What is wrong with a spec and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
 pub struct SpecError {
     /// File as the user knows it.
     pub file: String,
@@ -36,14 +36,6 @@ pub struct SpecError {
     /// What is wrong and the way out.
     pub message: String,
 }
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 /// Reads a spec; `file` is its name in messages.
 pub fn parse(file: &str, text: &str) -> Result<Spec, SpecError> {

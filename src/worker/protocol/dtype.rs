@@ -1,6 +1,5 @@
 //! Number formats of the micro decoder, by the names users give them.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -59,7 +58,8 @@ impl FromStr for PathDtype {
 }
 
 /// A value that names nothing the benchmark knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} {given:?}; known: {}", known.join(", "))]
 pub struct OptionError {
     /// What was asked for: `device`.
     pub what: &'static str,
@@ -68,15 +68,6 @@ pub struct OptionError {
     /// Values that would do.
     pub known: Vec<&'static str>,
 }
-
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, given, known } = self;
-        write!(f, "unknown {what} {given:?}; known: {}", known.join(", "))
-    }
-}
-
-impl std::error::Error for OptionError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! JSON Lines between two processes, read within a limit: the other one may crash or send anything.
 
-use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::marker::PhantomData;
 
@@ -13,21 +12,14 @@ use warpscope_probes::bounded::Values;
 pub const LINE_MAX: usize = 64 << 10;
 
 /// A line that is not understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
 pub struct LineError {
     /// Line, from 1.
     pub line: u64,
     /// What is wrong with it.
     pub reason: String,
 }
-
-impl fmt::Display for LineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.reason)
-    }
-}
-
-impl std::error::Error for LineError {}
 
 /// Reads one line, counted from 1.
 pub fn parse<T: DeserializeOwned>(line: u64, bytes: &[u8]) -> Result<T, LineError> {

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use crate::gpu::MachineError;
 
 /// Statuses of cuBLAS and cuBLASLt, by number: `cublas_api.h`, the same from CUDA 7.5 to 13.5.
@@ -23,11 +21,13 @@ pub fn blas_status(code: u32) -> String {
 }
 
 /// Why a library of products did not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlasError {
     /// It cannot be loaded, or lacks what every one of its kind has.
+    #[error("{0}")]
     Load(String),
     /// A function returned a status.
+    #[error("{call} returned {}", blas_status(*code))]
     Status {
         /// The function: `cublasGemmEx`.
         call: &'static str,
@@ -35,20 +35,9 @@ pub enum BlasError {
         code: u32,
     },
     /// The device failed, or the operands do not lie in its buffers.
+    #[error("{0}")]
     Machine(MachineError),
 }
-
-impl fmt::Display for BlasError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Load(why) => f.write_str(why),
-            Self::Status { call, code } => write!(f, "{call} returned {}", blas_status(*code)),
-            Self::Machine(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for BlasError {}
 
 impl From<MachineError> for BlasError {
     fn from(error: MachineError) -> Self {

@@ -1,7 +1,6 @@
 //! The rule base: files parsed, checked, joined and indexed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::builtin;
@@ -16,7 +15,8 @@ use super::text::{Placed, Text, Words};
 pub const MODELS: &str = "models";
 
 /// What is wrong in a rule file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
 pub struct RuleError {
     /// File name.
     pub file: String,
@@ -25,14 +25,6 @@ pub struct RuleError {
     /// What is wrong and what would be right.
     pub message: String,
 }
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
-
-impl std::error::Error for RuleError {}
 
 /// Everything the rule files say.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,6 @@
 mod asked;
 mod word;
 
-use std::fmt;
-
 use warpscope_probes::rules::{RuleBase, dtype_id};
 
 use self::asked::Asked;
@@ -15,16 +13,9 @@ use crate::commands::cli::CliError;
 use crate::engine::{Assumptions, Question, distinct};
 
 /// A word that means nothing, with what was perhaps meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
-
-impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for UsageError {}
 
 impl From<UsageError> for CliError {
     fn from(UsageError(why): UsageError) -> Self {

@@ -10,7 +10,6 @@ mod run_file;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -27,43 +26,25 @@ pub const FOLDER: &str = "history";
 pub const DATABASE: &str = "history.db";
 
 /// Why the history cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The system refused.
+    #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
     /// A newer warpscope wrote this summary: its format, and the newest known here.
+    #[error(
+        "{0} was written by a newer warpscope (format {1}; this version reads up to {2}); update warpscope"
+    )]
     Newer(PathBuf, u32, u32),
     /// The file to import is not a journal.
+    #[error(
+        "{0} is not a run log; `warpscope bench --record FILE` and `warpscope record FILE -- COMMAND` write one"
+    )]
     NotAJournal(PathBuf),
     /// A summary that does not parse, and why.
+    #[error("{0} is damaged ({1}); remove it with `rm {0}` and rebuild it with `warpscope history --import {jsonl}`", jsonl = .0.with_extension("jsonl").display())]
     Damaged(PathBuf, String),
 }
-
-impl fmt::Display for HistoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Newer(path, found, known) => write!(
-                f,
-                "{} was written by a newer warpscope (format {found}; this version reads up to {known}); update warpscope",
-                path.display()
-            ),
-            Self::NotAJournal(path) => write!(
-                f,
-                "{} is not a run log; `warpscope bench --record FILE` and `warpscope record FILE -- COMMAND` write one",
-                path.display()
-            ),
-            Self::Damaged(path, why) => write!(
-                f,
-                "{0} is damaged ({why}); remove it with `rm {0}` and rebuild it with `warpscope history --import {1}`",
-                path.display(),
-                path.with_extension("jsonl").display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for HistoryError {}
 
 /// The recorded runs of a user.
 #[derive(Debug)]

@@ -7,7 +7,6 @@
 
 mod lines;
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -57,56 +56,35 @@ impl Holds {
     }
 }
 
-/// Why nothing was recorded.
-#[derive(Debug)]
-pub enum RecordError {
-    /// The file exists and holds something else.
-    NotARecording(PathBuf, Holds),
-    /// It is a device, a pipe or a folder.
-    NotAFile(PathBuf),
-    /// Another program records into it.
-    InUse(PathBuf),
-    /// The system refused; recording may be tried again with the next frame.
-    Io(PathBuf, io::Error),
-    /// A frame could not be put into JSON.
-    Json(serde_json::Error),
-}
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotARecording(path, holds) => {
-                write!(
-                    f,
-                    "{} exists and is not a {}; choose another file",
-                    path.display(),
-                    holds.word()
-                )
-            }
-            Self::NotAFile(path) => {
-                write!(
-                    f,
-                    "{} is not a regular file; use `warpscope stream` to write to pipes",
-                    path.display()
-                )
-            }
-            Self::InUse(path) => {
-                write!(f, "{} is in use by another recorder; choose another file", path.display())
-            }
-            Self::Io(path, error) if error.kind() == ErrorKind::StorageFull => {
-                write!(
-                    f,
-                    "no space left on the disk of {}; recording resumes once there is some",
-                    path.display()
-                )
-            }
-            Self::Io(path, error) => write!(f, "cannot write {}: {error}", path.display()),
-            Self::Json(error) => write!(f, "cannot serialize a frame: {error}"),
+fn not_written(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::StorageFull => {
+            format!("no space left on the disk of {path}; recording resumes once there is some")
         }
+        _ => format!("cannot write {path}: {error}"),
     }
 }
 
-impl std::error::Error for RecordError {}
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file exists and holds something else.
+    #[error("{0} exists and is not a {word}; choose another file", word = .1.word())]
+    NotARecording(PathBuf, Holds),
+    /// It is a device, a pipe or a folder.
+    #[error("{0} is not a regular file; use `warpscope stream` to write to pipes")]
+    NotAFile(PathBuf),
+    /// Another program records into it.
+    #[error("{0} is in use by another recorder; choose another file")]
+    InUse(PathBuf),
+    /// The system refused; recording may be tried again with the next frame.
+    #[error("{}", not_written(.0, .1))]
+    Io(PathBuf, io::Error),
+    /// A frame could not be put into JSON.
+    #[error("cannot serialize a frame: {0}")]
+    Json(serde_json::Error),
+}
 
 /// Appends frames to a recording, or records to a journal.
 #[derive(Debug)]

@@ -14,7 +14,6 @@ mod tar;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -69,35 +68,20 @@ pub struct ImageFile {
 }
 
 /// Why an image cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// A file of it cannot be read.
+    #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
     /// The whole archive is packed, so that nothing in it can be found without unpacking all of it.
+    #[error("{0} is packed with {1} as a whole; unpack it first (its layers may stay packed)")]
     Packed(PathBuf, Packing),
     /// Neither `manifest.json` nor `index.json` describe it.
+    #[error(
+        "{0} is no container image: it has neither manifest.json nor index.json; write one with: docker save -o image.tar NAME"
+    )]
     NoImage(PathBuf),
 }
-
-impl fmt::Display for ImageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Packed(path, packing) => write!(
-                f,
-                "{} is packed with {packing} as a whole; unpack it first (its layers may stay packed)",
-                path.display()
-            ),
-            Self::NoImage(path) => write!(
-                f,
-                "{} is no container image: it has neither manifest.json nor index.json; write one with: docker save -o image.tar NAME",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ImageError {}
 
 /// Reads what is installed in an image.
 ///
