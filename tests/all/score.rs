@@ -62,6 +62,7 @@ const BLOCKS: &[Block] = &[
         38,
         "26 of 45 right, 8 unknown, 7 confidently wrong, one of these a fallback to the CPU put down as a failure",
     ),
+    block("mixed_later", 25, "25 of 48 right, 13 unknown, 7 confidently wrong"),
 ];
 
 /// More confidently wrong answers than this share of a block are not tolerated. 0.03 would do but for reports without a version, of
