@@ -93,15 +93,18 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// The configuration asked about. That the type is left to a checkpoint nobody named says nothing where no rule speaks of it.
+    /// The configuration asked about. Two things say nothing where no rule speaks of them: that the type is left to a checkpoint nobody
+    /// named, and that the system is Linux.
     fn asked(&self) -> Settings {
-        let speaks = |rule: &Rule| {
+        let config = self.question.config.clone();
+        let rules = || self.base.rules_of(&self.question.framework);
+        let types = |rule: &Rule| {
             rule.selector.names("dtype", "auto") && !rule.selector.has("checkpoint_dtype")
         };
-        if self.base.rules_of(&self.question.framework).any(speaks) {
-            return self.question.config.clone();
-        }
-        self.question.config.without_open_type()
+        let system = config.get("platform").unwrap_or_default();
+        let systems = |rule: &Rule| rule.selector.names("platform", system);
+        let config = if rules().any(systems) { config } else { config.with_plain_linux() };
+        if rules().any(types) { config } else { config.without_open_type() }
     }
 
     fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {

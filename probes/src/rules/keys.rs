@@ -239,6 +239,14 @@ impl Settings {
         self.only(|key| !(open && key == "dtype"))
     }
 
+    /// Linux is the system that rules mean where they name none, and WSL runs the same builds.
+    pub fn with_plain_linux(mut self) -> Self {
+        if matches!(self.get("platform"), Some("linux" | "wsl" | "wsl2")) {
+            self.put("platform", "none".into());
+        }
+        self
+    }
+
     /// This configuration as rules of a package meet it: with the package's own build, which `torch.wheel = "cu128"` names and so does
     /// `torch = "2.7.1+cu128"`.
     pub fn of_package(&self, package: &str) -> Self {
