@@ -12,8 +12,9 @@ use warpscope_probes::rules::{Rule, Settings, Version};
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
-const ARGUED: [(&str, &str, &str); 18] = [
+const ARGUED: [(&str, &str, &str); 19] = [
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
+    ("bitsandbytes", "0.39", "0.39.0 is in the package index, without a tag"),
     ("bitsandbytes", "0.40.1", "only in the package index"),
     ("flash-attn", "0.2", "0.2.0 has no tag; 0.2.1 is the first"),
     ("flash-attn", "4", "flash-attn-4 has only betas"),
