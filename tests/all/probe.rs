@@ -151,7 +151,7 @@ fn a_simulated_answer_leaves_no_trace() {
     let rates = text.lines().filter(|line| line.starts_with("rate."));
     assert!(rates.clone().count() > 5);
     assert!(
-        rates.clone().all(|line| line.contains("unknown") && line.contains("stand-in")),
+        rates.clone().all(|line| line.contains("unknown") && line.contains("fake device")),
         "{text}"
     );
     assert!(!home.path().join("warpscope/probes").exists());

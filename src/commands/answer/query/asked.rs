@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{self, ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
-use super::UsageError;
+use super::error::UsageError;
 use super::word::{LONG, compute_type, find, own_version, says, split_version, unknown_framework};
 use crate::commands::answer::vocabulary;
 use crate::engine::{Origin, Question};

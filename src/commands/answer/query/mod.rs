@@ -4,24 +4,14 @@
 //! So a new rule file needs no change here.
 
 mod asked;
+mod error;
 mod word;
 
 use warpscope_probes::rules::{RuleBase, dtype_id};
 
 use self::asked::Asked;
-use crate::commands::cli::CliError;
+pub(crate) use self::error::UsageError;
 use crate::engine::{Assumptions, Question, distinct};
-
-/// A word that means nothing, with what was perhaps meant.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct UsageError(pub(crate) String);
-
-impl From<UsageError> for CliError {
-    fn from(UsageError(why): UsageError) -> Self {
-        Self::Usage(why)
-    }
-}
 
 /// What was typed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 use warpscope_probes::releases;
 use warpscope_probes::rules::{Framework, RuleBase, Version, dtype_id};
 
-use super::UsageError;
+use super::error::UsageError;
 use crate::config::near;
 use crate::engine::Question;
 
