@@ -39,9 +39,9 @@ const BLOCKS: &[Block] = &[
     block("causes", 74, "30 of 78 right, 45 unknown"),
     block("held_out", 85, "44 of 95 right, 7 confidently wrong"),
     block("held_out_later", 49, "21 of 64 right, 29 unknown, 5 confidently wrong"),
-    block("held_out_last", 48, "32 of 63 right, 13 unknown, 8 confidently wrong"),
+    block("held_out_last", 51, "32 of 63 right, 13 unknown, 8 confidently wrong"),
     block("local", 41, "23 of 45 right, 18 unknown, 1 confidently wrong"),
-    block("local_later", 40, "19 of 54 right, 23 unknown, 9 confidently wrong"),
+    block("local_later", 41, "19 of 54 right, 23 unknown, 9 confidently wrong"),
     block(
         "local_new",
         81,
@@ -104,15 +104,22 @@ struct Reported {
 impl Reported {
     fn ask(&self, base: &RuleBase) -> Verdict {
         let framework = framework_id(base, &self.framework);
-        // A month stands for the newest release of its end, as on the command line.
-        let released = |version: &String| {
-            release_on(&framework, version).map_or_else(|| version.clone(), str::to_owned)
+        // A month stands for the newest release of its end, and a program for what is inside it, as on the command line.
+        let known = base.framework(&framework);
+        let inside = |version: Option<&String>| {
+            let release = version.and_then(|text| text.parse().ok());
+            known?.inside(&self.framework, release.as_ref()).map(str::to_owned)
         };
+        let released = |version: &String| {
+            let dated = || release_on(&framework, version).map(str::to_owned);
+            inside(Some(version)).or_else(dated).unwrap_or_else(|| version.clone())
+        };
+        let version = self.version.as_ref().map(released).or_else(|| inside(None));
         let question = Question {
-            version: self.version.as_ref().map(released),
+            origin: if version.is_some() { Origin::Asked } else { Origin::Known },
+            version,
             framework,
             config: self.set.clone(),
-            origin: if self.version.is_some() { Origin::Asked } else { Origin::Known },
             ..Question::default()
         };
         let (assumptions, target) = (Assumptions::default(), self.target());

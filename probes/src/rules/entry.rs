@@ -8,6 +8,7 @@ use super::condition::Condition;
 use super::keys::{Selector, Settings};
 use super::range::VersionRange;
 use super::text::Text;
+use super::version::Version;
 
 /// What a rule says happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -138,6 +139,9 @@ pub struct Dependent {
     pub versions: VersionRange,
     /// The newest version of the framework that these accept.
     pub takes: String,
+    /// Whether these are meant where no release is named: those of a program that brings its own copy.
+    #[serde(default)]
+    pub newest: bool,
 }
 
 /// How a framework is started with a configuration: the text a person pastes.
@@ -281,6 +285,26 @@ pub struct Framework {
     pub levers: Vec<Lever>,
     /// Configurations that run the package's own device code; every one where nothing is said.
     pub own_kernels: Settings,
+}
+
+impl Framework {
+    /// Releases of a package that brings it; names are compared by their letters and digits.
+    pub fn dependents_named(&self, name: &str) -> impl Iterator<Item = &Dependent> {
+        let plain = |text: &str| -> String {
+            text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let wanted = plain(name);
+        self.dependents.iter().filter(move |one| plain(&one.name) == wanted)
+    }
+
+    /// The version of it inside a release of the package `name`, or inside the newest where that is the one meant.
+    pub fn inside(&self, name: &str, release: Option<&Version>) -> Option<&str> {
+        let is = |one: &&Dependent| match release {
+            Some(release) => one.versions.contains(Some(release)) == Some(true),
+            None => one.newest,
+        };
+        self.dependents_named(name).find(is).map(|one| one.takes.as_str())
+    }
 }
 
 impl Rule {

@@ -539,6 +539,16 @@ mod tests {
     }
 
     #[test]
+    fn linux_is_the_platform_of_rules_without_one() {
+        let asked = |platform: &str| {
+            let settings = Settings::new([("platform", platform)]).expect("good settings");
+            settings.with_plain_linux().get("platform").map(str::to_owned)
+        };
+        assert_eq!(["linux", "wsl2"].map(asked), [Some("none".into()), Some("none".into())]);
+        assert_eq!(asked("windows"), Some("windows".into()));
+    }
+
+    #[test]
     fn unset_is_no_value_of_a_question_and_no_rule_by_itself() {
         assert!(Settings::new([("wheel", "unset")]).is_err());
         assert!(toml::from_str::<Settings>("wheel = \"unset\"").is_err());

@@ -58,7 +58,7 @@ impl FromStr for Version {
         }
         // A local part names a build, not a release.
         let public = text.trim().split('+').next().unwrap_or_default();
-        let body = public.strip_prefix(['b', 'B']).unwrap_or(public);
+        let body = public.strip_prefix(['b', 'B', 'r', 'R']).unwrap_or(public);
         body.parse().map(Self::Release).map_err(|_| error())
     }
 }

@@ -44,10 +44,11 @@ impl<'a> Asked<'a> {
                 asked.set_version(public)?;
                 asked.say("wheel", local)?;
             }
-            Some(_) => {
-                asked.set_version(own_version(framework, name, version.unwrap_or_default())?)?
+            _ => {
+                if let Some(version) = own_version(framework, name, version)? {
+                    asked.set_version(version)?;
+                }
             }
-            None => {}
         }
         Ok(asked)
     }

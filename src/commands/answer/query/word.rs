@@ -24,20 +24,22 @@ pub(super) fn split_version(token: &str) -> (&str, Option<&str>) {
         .map_or((token, None), |(name, version)| (name, Some(version)))
 }
 
-/// The version of the framework where another package that brings it was named: a fresh install takes the newest that is accepted.
+/// The version of the framework where another package that brings it was named: a fresh install takes the newest that is accepted. A date
+/// stands for a release of the framework, but not where the package brings its own copy.
 pub(super) fn own_version<'a>(
     framework: &'a Framework,
     name: &str,
-    version: &'a str,
-) -> Result<&'a str, UsageError> {
-    let mut known =
-        framework.dependents.iter().filter(|one| plain(&one.name) == plain(name)).peekable();
-    if known.peek().is_none() || releases::release_on(&framework.id, version).is_some() {
-        return Ok(version);
+    version: Option<&'a str>,
+) -> Result<Option<&'a str>, UsageError> {
+    let Some(version) = version else { return Ok(framework.inside(name, None)) };
+    let mut known = framework.dependents_named(name).peekable();
+    let brings_its_own = framework.inside(name, None).is_some();
+    let dated = || !brings_its_own && releases::release_on(&framework.id, version).is_some();
+    if known.peek().is_none() || dated() {
+        return Ok(Some(version));
     }
     let named: Version = version.parse().map_err(|error| UsageError(format!("{error}")))?;
-    let taken = known.find(|one| one.versions.contains(Some(&named)) == Some(true));
-    taken.map(|one| one.takes.as_str()).ok_or_else(|| {
+    framework.inside(name, Some(&named)).map(Some).ok_or_else(|| {
         UsageError(format!(
             "which {0} {name} {version} takes is not known; ask with its own version: {1}@VERSION",
             framework.name, framework.id
