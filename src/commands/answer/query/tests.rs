@@ -36,6 +36,10 @@ fn a_version_of_a_package_around_it_is_not_its_own() {
 
 #[test]
 fn short_words_for_weights_mean_what_the_framework_calls_them() {
+    assert_eq!(
+        ask(&["transformers", "quantization=int8"]),
+        ask(&["transformers", "quantization=llm_int8"])
+    );
     assert_eq!(ask(&["bitsandbytes", "int8"]), ask(&["bitsandbytes", "quantization=llm_int8"]));
     assert_eq!(ask(&["comfyui", "dtype=fp8"]), ask(&["comfyui", "quantization=fp8"]));
     assert_eq!(
