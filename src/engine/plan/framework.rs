@@ -83,7 +83,7 @@ const NO_WORDS: Words = Words {
 const LLAMA_WORDS: Words =
     Words { context: "-c {}", concurrency: "-np {}", layers: "-ngl {}", ..NO_WORDS };
 
-/// A framework that is told nothing on its command line.
+/// A framework started without options.
 const fn wordless(id: &'static str, family: Family, source: &'static str) -> Framework {
     Framework { id, family, words: NO_WORDS, source }
 }

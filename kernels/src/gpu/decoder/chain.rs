@@ -18,7 +18,7 @@
 //! second-level cache, one instruction a block, an eighth of the cache at most: 9 µs of 292 in 4 bits, 4 of 462 in bf16. Weights that attention asked for
 //! cost more the more they were (40 µs for a third of the cache): rejected.
 //!
-//! Dense products on tensor cores, with a sixth of the instructions, were rejected: 475 µs instead of 470. So were three chunks on their way instead of
+//! Dense products on tensor cores were rejected: 475 µs instead of 470. So were three chunks on their way instead of
 //! two: 472 instead of 462.
 //!
 //! The factor of the second norm behind the products, which would take one of two block-wide sums off that path, was rejected. Until then the row would be
@@ -32,7 +32,7 @@
 //! that old drivers refuse on a shared card, and registers and shared memory of its greediest part for all parts.
 //!
 //! There a token of the large model takes 458 µs in bf16 and 263 in 4 bits, where its weights alone take 252 and 73 (2026-11-26, `token_launches`): of a
-//! layer's 38 µs in bf16 the dependent parts of QKV, attention and the output projection are 14, of which streaming would be 5.
+//! layer's 37 µs in bf16 the dependent parts of QKV, attention and the output projection are 14, of which streaming would be 5.
 
 use super::layout::Matrix;
 use super::path::Sums;
