@@ -61,7 +61,7 @@ __device__ __forceinline__ void product(const u8* codes, const float* maxima, co
 
 #define NF4_TOKEN(name, T)                                                                                            \
     extern "C" __global__ void __launch_bounds__(THREADS, 2) name(const u8* codes, const float* maxima, ROW(T), LATER) { \
-        product<T>(codes, maxima, MADE(T), y, n, kept);                                                               \
+        product<T>(codes, maxima, MADE_AND_LATER(T), y, n, kept);                                                     \
     }
 NF4_TOKEN(nf4_token_f16, f16)
 #if __CUDA_ARCH__ >= 800

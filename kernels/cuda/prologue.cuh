@@ -33,8 +33,8 @@ template <typename T> struct Row {
     u32 vocab, width, made;
     float epsilon;
     // Weights of the product behind this one, and how many bytes of them each block asks for.
-    const u8* later;
-    u32 each;
+    const u8* later = nullptr;
+    u32 each = 0;
 };
 
 // Of a row, what a thread has in registers: E eights.
@@ -111,15 +111,9 @@ template <typename T> __device__ __forceinline__ void fetch_later(const Row<T>& 
     if (threadIdx.x == 0 && row.each > 0) fetch_bulk(row.later + u64(blockIdx.x) * row.each, row.each);
 }
 
-// Lets the launch behind start once a block has asked for all it reads itself. Sooner, what that one asks for would only take turns with it, and memory
-// would be idle while that one makes its row.
-template <typename T> __device__ __forceinline__ void make_way(const Row<T>& row) {
-    fetch_later(row);
-    let_successor_start();
-}
-
-// Waits for the launch in front, makes way unless there is more to ask for, and puts the row into shared memory. What comes before it must not depend on
-// that launch. Norms take rows of E eights a thread.
+// Waits for the launch in front and puts the row into shared memory. What comes before it must not depend on that launch. Lets the launch behind start,
+// unless there is `more` to ask for: what that one asks for would only take turns with it, and memory would be idle while that one makes its row. Norms
+// take rows of E eights a thread.
 template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>& row, uint4* staged, bool more = false) {
     __shared__ float scratch[2][WARP];
     Eights<E> gain, next;
@@ -168,4 +162,5 @@ template <typename T> __device__ __forceinline__ void keep(void* y, u32 at, floa
         u32 k, u32 vocab, u32 made, u32 kept, float epsilon
 // And at the end.
 #define LATER const u8 *later, u32 each
-#define MADE(T) Row<T>{x, gains, stream, sum, next, token, vocab, k, made, epsilon, later, each}
+#define MADE(T) Row<T>{x, gains, stream, sum, next, token, vocab, k, made, epsilon}
+#define MADE_AND_LATER(T) Row<T>{x, gains, stream, sum, next, token, vocab, k, made, epsilon, later, each}

@@ -107,7 +107,7 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
 
 #define W4_TOKEN(name, R, T, bounds)                                                                                  \
     extern "C" __global__ void __launch_bounds__ bounds name(const uint4* words, const u32* scales, ROW(T), LATER) {  \
-        product<R, T>(words, scales, MADE(T), y, n, kept);                                                            \
+        product<R, T>(words, scales, MADE_AND_LATER(T), y, n, kept);                                                  \
     }
 // Turns cost registers: without a second bound compilers spill to make room for a second block of sixteen warps.
 W4_TOKEN(w4_token_f16_r16, 1, f16, (MOST_THREADS))

@@ -9,17 +9,19 @@
 //! such kernel waits before it lets the next one start, so at most two are in the air, and what the one before the predecessor wrote is there without
 //! waiting. The first launch of a token is never early: all tokens before it have ended.
 //!
-//! Weights of a dense product are on their way into shared memory before its row is there: a block of 512 threads on each multiprocessor takes half of
-//! its registers, and 64 KiB beside the row, so that one of the launch behind finds room. It lets that one start when it has asked for all it reads
-//! itself: what two launches ask for at once only takes turns, and there is nothing left to ask for while the second waits and makes its row. On an H200
-//! that is 10 µs of a token of 470. Packed weights are on their way into registers where a multiprocessor has some left: two tiles of 4-bit weights take
-//! 49 000 to 65 000 of 65 536, two blocks of NF4 63 000, and behind or in front of these a launch begins when blocks end; to let it start later cost NF4
-//! 15 µs of 314 and gained nothing in 4 bits. Each product, behind its own loads, has the copy engine bring the first weights of the next one into the
-//! second-level cache, one instruction a block, an eighth of the cache at most: 9 µs of 292 in 4 bits, 4 of 462 in bf16. Weights that attention asked for
-//! cost more the more they were (40 µs for a third of the cache): rejected.
+//! Weights of a dense product are on their way into shared memory before its row is there: 64 KiB a block, and three blocks of 256 threads share a
+//! multiprocessor, so that one multiplies while another makes its row, and one of the launch behind finds room early. It lets that one start when it has
+//! asked for all it reads itself. On an H100 that and tensor cores brought a token from 541 µs to 474. A block on each multiprocessor could only take
+//! 510: what multiprocessors read in the same time differs by a fifth, and where blocks end before the launch behind starts, some multiprocessors get two
+//! blocks of it and others none. To let it start at once, or midway, avoids that and leaves memory idle for the two microseconds between launches: 535 to
+//! 545. Four blocks for as many units as there are take 491, with half as much on its way 502. Weights of the next product that such blocks had the
+//! copy engine bring into the second-level cache saved nothing.
 //!
-//! Dense products on tensor cores were rejected: 475 µs instead of 470. So were three chunks on their way instead of
-//! two: 472 instead of 462.
+//! Packed weights are on their way into registers where a multiprocessor has some left: two tiles of 4-bit weights take 49 000 to 65 000 of 65 536, two
+//! blocks of NF4 63 000, and behind or in front of these a launch begins when blocks end; to let it start later cost NF4 15 µs of 314 and gained nothing in
+//! 4 bits. Nor did three small blocks of 4-bit weights on each multiprocessor, as dense ones have them: 284 µs instead of 280. Each such product, behind
+//! its own loads, has the copy engine bring the first weights of the next one into the second-level cache, one instruction a block, an eighth of the cache
+//! at most: 9 µs of 292 in 4 bits. Weights that attention asked for cost more the more they were (40 µs for a third of the cache): rejected.
 //!
 //! The factor of the second norm behind the products, which would take one of two block-wide sums off that path, was rejected. Until then the row would be
 //! stream · gain: in fp16 that overflows where the stream and the normed row do not, as with a stream of 2^10 and gains of 2^6, so that models that run
@@ -30,9 +32,6 @@
 //! A persistent kernel for the whole token was rejected. On an H200, with a row read and summed twice between two steps, a launch that starts early adds
 //! 1.1 µs, and a barrier over 132 blocks (an atomic of every block and a poll of memory) 1.4; it would need all blocks resident at once, by a launch
 //! that old drivers refuse on a shared card, and registers and shared memory of its greediest part for all parts.
-//!
-//! There a token of the large model takes 458 µs in bf16 and 263 in 4 bits, where its weights alone take 252 and 73 (2026-11-26, `token_launches`): of a
-//! layer's 37 µs in bf16 the dependent parts of QKV, attention and the output projection are 14, of which streaming would be 5.
 
 use super::layout::Matrix;
 use super::path::Sums;

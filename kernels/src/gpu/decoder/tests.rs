@@ -254,10 +254,10 @@ fn all_launches_of_a_token_but_the_first_start_early() {
     }
 }
 
-/// So that memory is not idle while a launch waits for the one in front of it.
+/// So that memory is not idle while a launch waits for the one in front of it; blocks of dense weights have enough on their way themselves.
 #[test]
-fn a_product_asks_for_the_first_weights_of_the_next() {
-    for id in ["f16", "w4", "nf4"] {
+fn a_product_of_packed_weights_asks_for_the_first_of_the_next() {
+    for id in ["w4", "nf4"] {
         let launches = token((9, 0), id);
         let is_product = |launch: &&Launch| launch.family.ends_with("_token");
         let products: Vec<&Launch> = launches.iter().filter(is_product).collect();
@@ -266,8 +266,8 @@ fn a_product_asks_for_the_first_weights_of_the_next() {
             assert_eq!(*later, two[1].args[0], "{id}");
             assert!(*each > 0 && each.is_multiple_of(128), "{id}: {each}");
         }
-        let last = products.last().and_then(|launch| launch.args.last());
-        assert_eq!(last, Some(&Arg::U32(0)), "{id}: nothing is behind the head");
+        let head = products.last().map(|launch| launch.family);
+        assert_eq!(head, Some("gemv_token"), "{id}: nothing is behind the head, which is dense");
     }
 }
 

@@ -8,6 +8,7 @@
 //! of kernels for up to sixteen tokens would be embedded for nothing.
 
 mod cases;
+mod dense;
 mod registry;
 
 pub use registry::KERNELS;
@@ -98,20 +99,12 @@ pub struct Product {
     pub y: Slot,
 }
 
-/// Threads of a block that streams dense weights.
-const DENSE_THREADS: u32 = 512;
-/// Warps of it.
-const WARPS: u32 = DENSE_THREADS / 32;
-/// Steps of 512 bytes that a warp of it takes at a time.
-const CHUNK: u32 = 4;
-/// Bytes that are on their way in its shared memory, behind the row: two chunks a warp. Before sm_80 they are in registers.
-const RING_BYTES: u32 = WARPS * 2 * CHUNK * 512;
 /// Threads of a block that streams NF4 weights.
 const NF4_THREADS: u32 = 256;
 /// Most bytes of a row in shared memory.
 const ROW_BYTES: u32 = 32 << 10;
 /// Most numbers of a row whose norm a block of dense weights computes, an eight a thread, or one of NF4 weights, two a thread.
-const MOST_NORMED: u32 = 8 * DENSE_THREADS;
+const MOST_NORMED: u32 = 4096;
 /// Rows of a tile of packed weights, and columns of a group.
 const TILE: u32 = 16;
 const GROUP: u32 = 128;
@@ -141,52 +134,11 @@ pub fn launch(facts: &DeviceFacts, product: &Product) -> Result<Option<Launch>, 
     }
     check_shape(Shape { m: 1, n: rows, k, ..Shape::default() }, 1, 1)?;
     let dispatch = match product.weights {
-        Weights::Dense(_) => dense(facts, product),
+        Weights::Dense(_) => dense::dispatch(facts, product),
         Weights::Int4(_) => int4(facts, product),
         Weights::Nf4(_) => nf4(facts, product),
     };
     dispatch.map(|dispatch| product.launch(&dispatch)).transpose()
-}
-
-/// Dense weights: a block on each multiprocessor, which leaves room for one of the launch behind.
-fn dense(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
-    let entry = match product.element {
-        Element::F16 => "gemv_token_f16",
-        Element::Bf16 => "gemv_token_bf16",
-        Element::F32 => "gemv_token_f32",
-        _ => return None,
-    };
-    let size = product.element.bytes() as u32;
-    let fits = product.k.is_multiple_of(16 / size) && product.k * size <= ROW_BYTES;
-    if !fits || !product.takes_norm(MOST_NORMED) {
-        return None;
-    }
-    let most = facts.sms.max(1);
-    let gated = product.kept == Kept::Gated;
-    let units = if gated { product.rows / 2 } else { product.rows };
-    let split = split(most, units, product.k.div_ceil(32 * 16 / size));
-    let blocks = (units * split).div_ceil(WARPS).min(most);
-    let ring = if facts.sm.major >= 8 { RING_BYTES } else { 0 };
-    let shared_bytes = product.k * size + ring;
-    Some(Dispatch {
-        family: "gemv_token",
-        entry,
-        blocks,
-        threads: DENSE_THREADS,
-        shared_bytes,
-        split: Some(split),
-    })
-}
-
-/// Warps that share a row: what leaves the busiest of so many blocks the fewest steps, and one more for each time that warps meet; of equals the
-/// fewest. None is without work.
-fn split(blocks: u32, rows: u32, steps: u32) -> u32 {
-    let busiest = |split: u32| {
-        let turns = rows.div_ceil(blocks * WARPS / split);
-        turns * (steps.div_ceil(split).next_multiple_of(CHUNK) + u32::from(split > 1))
-    };
-    let useful = |split: &u32| *split <= steps.next_power_of_two();
-    [1, 2, 4, 8].into_iter().filter(useful).min_by_key(|split| busiest(*split)).unwrap_or(1)
 }
 
 /// Packed weights, on tensor cores.
@@ -266,8 +218,11 @@ impl Weights {
 /// Bytes that a bulk fetch counts in.
 const LINE: u64 = 128;
 
-/// Has a launch that takes such a request ask for the first of the weights of a later one, each block for its part: at most so many bytes.
+/// Has a launch of packed weights ask for the first of the weights of a later one, each block for its part: at most so many bytes.
 pub fn fetch_later(launch: &mut Launch, (place, bytes): (Slot, u64), most: u64) {
+    if launch.family == dense::FAMILY {
+        return;
+    }
     let blocks: u64 = launch.grid.iter().map(|side| u64::from(*side)).product();
     let each = bytes.min(most) / blocks.max(1) / LINE * LINE;
     let Ok(each) = u32::try_from(each) else { return };
@@ -277,6 +232,11 @@ pub fn fetch_later(launch: &mut Launch, (place, bytes): (Slot, u64), most: u64) 
 }
 
 impl Product {
+    /// Numbers that are stored.
+    fn results(&self) -> u32 {
+        if self.kept == Kept::Gated { self.rows / 2 } else { self.rows }
+    }
+
     fn is_normed(&self) -> bool {
         !matches!(self.made, Made::AsIs(_))
     }
@@ -314,7 +274,7 @@ impl Product {
         check_aligned(&parts)?;
         check_aligned(&[x, gains, stream, sum, next, self.y])?;
         // Of no later product anything is asked for.
-        let later = [parts[0].into(), Arg::U32(0)];
+        let later = (dispatch.family != dense::FAMILY).then(|| [parts[0].into(), Arg::U32(0)]);
         let places = parts.into_iter().chain([x, gains, stream, sum, next, token, self.y]);
         let (n, kept) = match self.kept {
             Kept::Same => (self.rows, 0),
@@ -322,8 +282,10 @@ impl Product {
             Kept::Gated => (self.rows / 2, 2),
         };
         let sizes = [n, self.k, vocab, made, kept].map(Arg::U32).into_iter();
-        let rest = [Arg::F32(EPSILON as f32)].into_iter().chain(dispatch.split.map(Arg::U32));
-        let rest = rest.chain(later);
+        let rest = [Arg::F32(EPSILON as f32)]
+            .into_iter()
+            .chain(dispatch.split.map(Arg::U32))
+            .chain(later.into_iter().flatten());
         Ok(Launch {
             family: dispatch.family,
             entry: dispatch.entry,
@@ -347,10 +309,10 @@ mod tests {
         for (blocks, bytes, each) in [(200, 1 << 30, 32_768), (64, 2 << 20, 32_768), (264, 999, 0)]
         {
             let mut launch = Launch {
-                family: "gemv_token",
-                entry: "gemv_token_f16",
+                family: "w4_token",
+                entry: "w4_token_f16_r16",
                 grid: [blocks, 1, 1],
-                block: [DENSE_THREADS, 1, 1],
+                block: [512, 1, 1],
                 shared_bytes: 0,
                 args: vec![Arg::U32(5), place.into(), Arg::U32(0)],
                 early: false,
@@ -359,19 +321,5 @@ mod tests {
             assert_eq!(launch.args, [Arg::U32(5), place.into(), Arg::U32(each)]);
             assert!(u64::from(blocks * each) <= bytes);
         }
-    }
-
-    /// Of an H200 with a block on each of 132 multiprocessors, and rows of 4 KiB, which are two chunks.
-    #[test]
-    fn rows_are_shared_as_evenly_as_can_be() {
-        let of = |rows| split(132, rows, 8);
-        assert_eq!(of(2048), 1, "2112 warps have a row each");
-        assert_eq!(
-            of(3072),
-            2,
-            "three turns of a chunk; by themselves some warps have two rows, four chunks"
-        );
-        assert_eq!(of(8192), 1, "four rows");
-        assert_eq!(split(132, 4, 1), 1, "a row of one step is not shared");
     }
 }
