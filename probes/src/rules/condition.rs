@@ -54,7 +54,7 @@ pub struct Part {
     pub label: String,
     /// Compute capabilities such parts report.
     pub sm: SmSet,
-    /// Chips.
+    /// Chips; none where the chip is in other parts too, and the PCI id alone tells them apart.
     pub chips: Vec<String>,
     /// First and last PCI device ids of each block the chips were given.
     pub pci: Vec<(u32, u32)>,
@@ -70,8 +70,9 @@ impl Part {
         if device.sm.is_some_and(|sm| !self.sm.contains(sm)) {
             return Some(false);
         }
+        let told_by_chip = device.chip.filter(|_| !self.chips.is_empty());
         let chip =
-            device.chip.map(|chip| self.chips.iter().any(|one| chip.eq_ignore_ascii_case(one)));
+            told_by_chip.map(|chip| self.chips.iter().any(|one| chip.eq_ignore_ascii_case(one)));
         let id = device.pci_device_id;
         chip.or_else(|| {
             id.map(|id| self.pci.iter().any(|(first, last)| (*first..=*last).contains(&id)))
