@@ -46,7 +46,7 @@ const MAY_BE_SILENT: &[(&str, Stage)] = &[
 ];
 
 /// Builds their makers publish or describe. Any other is somebody else's, of which nothing follows from these.
-const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
+pub(super) const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
 
 /// The device whose code another one loads: same major, lower minor, not of the Jetson line. From Blackwell on kernels are mostly built for
 /// one device (`sm_100a`), and no other loads them.

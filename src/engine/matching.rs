@@ -8,7 +8,7 @@ use warpscope_probes::rules::{
     DeviceFacts, Effect, MODELS, Rule, RuleBase, Settings, Side, Version,
 };
 
-use super::composition::Weakened;
+use super::composition::{OFFICIAL_WHEELS, Weakened};
 use super::findings::Findings;
 use super::question::Question;
 use super::verdict::Outcome;
@@ -18,6 +18,9 @@ const MAX_FALLBACKS: usize = 6;
 
 /// A compute capability that no list of devices holds.
 const FUTURE: Sm = Sm::new(99, 0);
+
+/// What is done with a model unless something else is asked for.
+const INFERENCE: &str = "inference";
 
 /// Checks without an upper end were mostly written for devices up to this major.
 const NEWEST_OF_OPEN_CHECKS: u8 = 9;
@@ -93,8 +96,8 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// The configuration asked about. Two things say nothing where no rule speaks of them: that the type is left to a checkpoint nobody
-    /// named, and that the system is Linux.
+    /// The configuration asked about, without what says nothing where no rule of the framework speaks of it: that the type is left to a
+    /// checkpoint nobody named, that the system is Linux, that a model is run and not trained, and which of its builds is taken.
     fn asked(&self) -> Settings {
         let config = self.question.config.clone();
         let rules = || self.base.rules_of(&self.question.framework);
@@ -104,7 +107,17 @@ impl<'a> Plan<'a> {
         let system = config.get("platform").unwrap_or_default();
         let systems = |rule: &Rule| rule.selector.names("platform", system);
         let config = if rules().any(systems) { config } else { config.with_plain_linux() };
-        if rules().any(types) { config } else { config.without_open_type() }
+        let config = if rules().any(types) { config } else { config.without_open_type() };
+        let differs = |rule: &Rule| {
+            let names = |value| rule.selector.names("operation", value);
+            names(INFERENCE) && !names("unset")
+        };
+        let plain = config.get("operation") == Some(INFERENCE) && !rules().any(differs);
+        let config = if plain { config.without(&["operation"]) } else { config };
+        let official = config.get("wheel").is_some_and(|build| OFFICIAL_WHEELS.contains(&build));
+        let builds = |rule: &Rule| rule.selector.has("wheel");
+        let any = official && !rules().any(builds);
+        if any { config.without(&["wheel"]) } else { config }
     }
 
     fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {
@@ -188,8 +201,11 @@ impl<'a> RuleMatches<'a> {
         }
         let known = || self.matches.iter().filter(|one| one.applies);
         let sends = |one: &RuleMatch<'a>| {
+            // What is done is the framework's to say: its packages do parts of it.
+            let own = one.own || !one.rule.selector.has("operation");
             let new = |(key, value)| self.settings().get(key) != Some(value);
-            one.rule.route.iter().any(new).then(|| (*one, self.settings().with(&one.rule.route)))
+            (own && one.rule.route.iter().any(new))
+                .then(|| (*one, self.settings().with(&one.rule.route)))
         };
         let next = known().find_map(sends)?;
         let stopped = known().any(|one| one.blocks() && one.rule.stage <= next.0.rule.stage);

@@ -164,6 +164,25 @@ fn a_claim_about_less_than_was_asked_is_no_works() {
 }
 
 #[test]
+fn running_it_and_an_official_build_say_nothing_where_no_rule_speaks_of_them() {
+    let on = |rules: &str, more| {
+        let base = RuleBase::parse(&[("demo.toml", rules)]).expect("reads");
+        evaluate(&base, &gpu(8, 0), &ask(Some("1.0"), &[("dtype", "fp16"), more]), &[]).outcome
+    };
+    let (run, build) = (("operation", "inference"), ("wheel", "pypi"));
+    for plain in [run, build] {
+        assert_eq!(on(RULES, plain), Outcome::Works, "{plain:?}");
+    }
+    for other in [("operation", "training"), ("wheel", "cu118")] {
+        assert_eq!(on(RULES, other), Outcome::Unknown, "{other:?}");
+    }
+    let port = |key: &str| RULES.replace("kernel = \"ported\"", key);
+    assert_eq!(on(&port("operation = \"inference\""), run), Outcome::Unknown);
+    assert_eq!(on(&port("operation = [\"inference\", \"unset\"]"), run), Outcome::Works);
+    assert_eq!(on(&port("wheel = \"source\""), build), Outcome::NoObstacle);
+}
+
+#[test]
 fn a_build_for_this_very_device_takes_nothing_away() {
     let outcome = |list| {
         let question = ask(Some("1.0"), &[("dtype", "fp16"), ("arch_list", list)]);
