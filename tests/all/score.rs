@@ -69,7 +69,7 @@ const BLOCKS: &[Block] = &[
     block("mixed_last", 12, "8 of 15 right, 3 unknown, 2 confidently wrong"),
     block(
         "local_2611",
-        15,
+        28,
         "15 of 36 right, 2 of 2 without a known obstacle, 14 unknown, 5 confidently wrong",
     ),
 ];
