@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
 
+use super::built_for;
 use super::findings::speaks_of;
 use super::installed::{is_compiled_here, is_other_build, with_own_build};
 use super::published;
@@ -39,7 +40,8 @@ impl Assumptions {
     /// What was found about a question on a device, and what was published about the version it names.
     pub fn about(&self, base: &RuleBase, target: &Target, question: &Question) -> Vec<Finding> {
         let here = self.found_about(question).filter(|one| is_for(one, target)).cloned();
-        here.chain(published::findings(base, target, question)).collect()
+        let published = published::findings(base, target, question);
+        here.chain(published).chain(built_for::finding(target, question)).collect()
     }
 
     /// What was found about a question, on whatever device.

@@ -12,6 +12,7 @@
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{DeviceFacts, Effect, Rule, Stage};
 
+use super::built_for::is_built_for;
 use super::matching::{RuleMatch, RuleMatches};
 
 /// Keys that meet in one kernel.
@@ -167,13 +168,6 @@ fn meet(one: &str, other: &str) -> bool {
 
 fn stage_of(key: &str) -> Stage {
     MAY_BE_SILENT.iter().find(|row| row.0 == key).map_or(Stage::Kernels, |row| row.1)
-}
-
-/// Whether a build for these architectures has this device among them, as one without a list would.
-fn is_built_for(arch_list: &str, sm: Sm) -> bool {
-    let own = format!("{}.{}", sm.major, sm.minor);
-    let is_own = |entry: &str| entry.trim_end_matches(['a', 'f']) == own;
-    arch_list == "native" || arch_list.split('+').any(is_own)
 }
 
 /// The device whose code this one loads.

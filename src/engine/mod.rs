@@ -3,6 +3,7 @@
 mod age;
 mod answer;
 mod assumptions;
+mod built_for;
 mod composition;
 mod decision;
 mod evaluate;
