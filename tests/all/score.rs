@@ -69,13 +69,9 @@ const BLOCKS: &[Block] = &[
     block("mixed_last", 12, "8 of 15 right, 3 unknown, 2 confidently wrong"),
     block(
         "local_2611",
-        28,
-        "15 of 36 right, 2 of 2 without a known obstacle, 14 unknown, 5 confidently wrong",
-    ),
-    block(
-        "local_2611_end",
-        6,
-        "6 of 16 right, 1 of 1 without a known obstacle, 3 unknown, 5 confidently wrong",
+        38,
+        "in two parts: of 36, 15 right, 2 of 2 without a known obstacle, 14 unknown, 5 confidently wrong; of 16, put down when the rules \
+         were done, 6, 1 of 1, 3, 5",
     ),
 ];
 
