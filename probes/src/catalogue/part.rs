@@ -144,7 +144,8 @@ pub struct Part {
     /// variant, and of equally common ones the smaller, so that nothing is promised in vain.
     #[serde(default)]
     pub default_for: Vec<String>,
-    /// Families of cloud machines that carry it and no other: `g4dn`, `a3-highgpu`.
+    /// Families of cloud machines that carry it and no other: `g4dn`, `a3-highgpu`. Azure has no such families:
+    /// its sizes stand one by one, `nc24ads_a100_v4`.
     #[serde(default)]
     pub machines: Vec<String>,
     /// What it is sold as.
@@ -225,9 +226,12 @@ impl Part {
         market.chain(&self.aliases).chain(&self.default_for).map(String::as_str)
     }
 
-    /// Whether a cloud machine of this name, in lower case, carries it: `g4dn`, `g4dn.xlarge`, `ml.g4dn.xlarge`.
+    /// Whether a cloud machine of this name, in lower case, carries it: `g4dn`, `g4dn.xlarge`, `ml.g4dn.xlarge`,
+    /// `standard_nc24ads_a100_v4`.
     pub(super) fn is_in(&self, machine: &str) -> bool {
-        let machine = machine.strip_prefix("ml.").unwrap_or(machine);
+        let owners = ["ml.", "standard_"];
+        let machine =
+            owners.iter().find_map(|owner| machine.strip_prefix(owner)).unwrap_or(machine);
         self.machines.iter().any(|family| {
             let size = machine.strip_prefix(family.as_str());
             size.is_some_and(|size| size.is_empty() || size.starts_with(['.', '-']))

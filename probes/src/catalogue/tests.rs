@@ -424,11 +424,18 @@ fn a_cloud_machine_means_the_gpu_it_carries() {
         ("p5en.48xlarge", (9, 0), 141),
         ("a2-highgpu-1g", (8, 0), 40),
         ("g2-standard-4", (8, 9), 24),
+        ("g4-standard-48", (12, 0), 96),
+        ("g7e.2xlarge", (12, 0), 96),
+        ("Standard_NC4as_T4_v3", (7, 5), 16),
+        ("Standard_NC24ads_A100_v4", (8, 0), 80),
+        ("Standard_ND96asr_v4", (8, 0), 40),
+        ("Standard_NC40ads_H100_v5", (9, 0), 94),
+        ("nc6s_v3", (7, 0), 16),
     ] {
         let part = catalogue.find(machine).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((part.sm, part.memory_gb), (Sm::new(sm.0, sm.1), memory_gb), "{machine}");
     }
-    for none in ["g4", "g4dnx", "p4", "c5.large"] {
+    for none in ["g4", "g4dnx", "p4", "c5.large", "Standard_NC6ads_A10_v5"] {
         assert!(!catalogue.find(none).is_ok_and(|part| !part.machines.is_empty()), "{none}");
     }
     let mut families: Vec<_> = catalogue.parts().iter().flat_map(|part| &part.machines).collect();
