@@ -66,7 +66,6 @@ const BLOCKS: &[Block] = &[
     block("mixed_last", 13, "8 of 15 right, 3 unknown, 2 confidently wrong"),
     block("serving_2611", 39, "19 of 48 right, 10 unknown, 13 confidently wrong"),
     block("serving_2611_end", 23, "10 of 29 right, 6 unknown, 13 confidently wrong"),
-    block("mixed_last", 12, "8 of 15 right, 3 unknown, 2 confidently wrong"),
     block(
         "local_2611",
         38,
