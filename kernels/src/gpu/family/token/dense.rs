@@ -1,6 +1,6 @@
 //! Dense weights of one token: in units of rows on tensor cores, by rows without them.
 
-use super::{Dispatch, Kept, MOST_NORMED, Product, ROW_BYTES};
+use super::product::{Dispatch, Kept, MOST_NORMED, Product, ROW_BYTES};
 use crate::gpu::{DeviceFacts, Element};
 
 /// The family of dense weights, whose launches ask for nothing of the next one.
@@ -83,7 +83,7 @@ fn split(blocks: u32, rows: u32, steps: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::family::token::{Made, Weights};
+    use crate::gpu::family::token::product::{Made, Weights};
     use crate::gpu::{BufferId, Slot};
 
     /// Of an H100: three blocks of 72 KiB share 228 KiB. 384 units of eight rows are a block each; of 704 units 396 blocks have one or two; of rows of
