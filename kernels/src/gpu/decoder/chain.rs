@@ -11,15 +11,15 @@
 //!
 //! Weights of a dense product are on their way into shared memory before its row is there: 64 KiB a block, and three blocks of 256 threads share a
 //! multiprocessor, so that one multiplies while another makes its row, and one of the launch behind finds room early. It lets that one start when it has
-//! asked for all it reads itself. On an H100 that and tensor cores brought a token from 541 µs to 474. A block on each multiprocessor could only take
-//! 510: what multiprocessors read in the same time differs by a fifth, and where blocks end before the launch behind starts, some multiprocessors get two
-//! blocks of it and others none. To let it start at once, or midway, avoids that and leaves memory idle for the two microseconds between launches: 535 to
-//! 545. Four blocks for as many units as there are take 491, with half as much on its way 502. Weights of the next product that such blocks had the
-//! copy engine bring into the second-level cache saved nothing.
+//! asked for all it reads itself. On an H100 that and tensor cores brought a token from 541 µs to 474. With a block on each multiprocessor it was 510: what
+//! multiprocessors read in the same time differs by a fifth, and where blocks end before the launch behind starts, some multiprocessors get two blocks of
+//! it and others none. To let it start at once, or midway, avoids that and leaves memory idle for the two microseconds between launches: blocks of 512
+//! threads took 535 to 545 so, and 522 otherwise. Four blocks a multiprocessor take 491, three with half as much on its way 502. Weights of the next
+//! product that such blocks had the copy engine bring into the second-level cache saved nothing.
 //!
 //! Packed weights are on their way into registers where a multiprocessor has some left: two tiles of 4-bit weights take 49 000 to 65 000 of 65 536, two
 //! blocks of NF4 63 000, and behind or in front of these a launch begins when blocks end; to let it start later cost NF4 15 µs of 314 and gained nothing in
-//! 4 bits. Nor did three small blocks of 4-bit weights on each multiprocessor, as dense ones have them: 284 µs instead of 280. Each such product, behind
+//! 4 bits. Nor did small blocks of 4-bit weights, as dense ones have them: 284 to 291 µs on an H100, and 277 to 287 as it is. Each such product, behind
 //! its own loads, has the copy engine bring the first weights of the next one into the second-level cache, one instruction a block, an eighth of the cache
 //! at most: 9 µs of 292 in 4 bits. Weights that attention asked for cost more the more they were (40 µs for a third of the cache): rejected.
 //!
