@@ -2,15 +2,15 @@
 //!
 //! A good rule that names fewer keys than were asked decides those it names. Where good rules name every key, and every two keys that
 //! meet in one kernel are named together, the parts make a whole. Otherwise nothing is known against the question and what nobody
-//! named is silent; unless it is a key that decides which kernel runs, or a value known to work on other devices or versions only:
-//! then the answer is open, but for a check of the framework that names the value and lets the device pass. That a build was made for
+//! named is silent; unless it is a key that decides which kernel runs, a model with kernels of its own, or a value known to work on other
+//! devices or versions only: then the answer is open, but for a check of the framework that names the value and lets the device pass. That a build was made for
 //! this device needs no rule: it takes nothing away.
 //!
 //! A good rule counts for less than it says in two steps: on a device that loads the code of the one it was seen on, and where the
 //! question leaves the number format or a package open, and no other value of it is known to fail.
 
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::{DeviceFacts, Effect, Rule, Stage};
+use warpscope_probes::rules::{DeviceFacts, Effect, Rule};
 
 use super::built_for::is_built_for;
 use super::matching::{RuleMatch, RuleMatches};
@@ -37,14 +37,8 @@ const EVERYWHERE: &[&str] = &[
     "wheel",
 ];
 
-/// Keys that may be silent, with the stage that then is. Without an answer to any other the question is open.
-const MAY_BE_SILENT: &[(&str, Stage)] = &[
-    ("arch_list", Stage::Kernels),
-    ("kv_cache", Stage::Instructions),
-    ("platform", Stage::Kernels),
-    ("runner", Stage::Kernels),
-    ("wheel", Stage::Kernels),
-];
+/// Keys that may be silent. Without an answer to any other the question is open.
+const MAY_BE_SILENT: &[&str] = &["arch_list", "platform", "runner", "wheel"];
 
 /// Builds their makers publish or describe. Any other is somebody else's, of which nothing follows from these.
 pub(super) const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
@@ -70,10 +64,10 @@ pub(super) struct Composition<'a> {
     pub(super) parts: Vec<&'a Rule>,
     /// Good rules that nearly apply.
     pub(super) near: Vec<(&'a Rule, Weakened)>,
-    /// What no good rule names, with its stage.
-    pub(super) silent: Vec<(Stage, String)>,
-    /// Whether something that decides is open.
-    open: bool,
+    /// What no good rule names: kernels that are in the binary, or not.
+    pub(super) silent: Vec<String>,
+    /// What decides, and no good rule names.
+    pub(super) open: Vec<String>,
 }
 
 impl<'a> Composition<'a> {
@@ -94,7 +88,7 @@ impl<'a> Composition<'a> {
         near: Vec<(&'a Rule, Weakened)>,
     ) -> Self {
         let mut composition = Self { parts, near, ..Self::default() };
-        let asked: Vec<(&str, &str)> = matches.settings().route_keys().collect();
+        let asked: Vec<(&str, &str)> = matches.keys_to_name().collect();
         for (at, (key, value)) in asked.iter().enumerate() {
             if !composition.names(&[key]) {
                 composition.unnamed(matches, facts, (key, value));
@@ -104,7 +98,7 @@ impl<'a> Composition<'a> {
                 let apart = meet(key, other) && composition.names(&[other]);
                 if apart && !composition.names(&[key, other]) {
                     let what = format!("{key} {value} together with {other} {with}");
-                    composition.silent.push((stage_of(other), what));
+                    composition.unnamed_together((key, other), what);
                 }
             }
         }
@@ -121,14 +115,26 @@ impl<'a> Composition<'a> {
         if key == "arch_list" && facts.sm.is_some_and(|sm| is_built_for(value, sm)) {
             return;
         }
-        let may_be = MAY_BE_SILENT.iter().any(|row| row.0 == key);
+        let may_be = MAY_BE_SILENT.contains(&key);
         let foreign = key == "wheel" && !OFFICIAL_WHEELS.contains(&value);
         let elsewhere =
             || matches.own_rules().any(|rule| runs(rule) && rule.selector.names(key, value));
         if may_be && !foreign && !elsewhere() || matches.passes_check(facts, (key, value)) {
-            self.silent.push((stage_of(key), format!("{key} {value}")));
+            self.silent.push(format!("{key} {value}"));
         } else {
-            self.open = true;
+            self.open.push(match key {
+                "model_type" => format!("the kernels of {value} models"),
+                _ => format!("{key} {value}"),
+            });
+        }
+    }
+
+    /// Notes two keys that no good rule names together. Each kernel reads a cache in its own way, or not at all.
+    fn unnamed_together(&mut self, keys: (&str, &str), what: String) {
+        if [keys.0, keys.1].contains(&"kv_cache") {
+            self.open.push(what);
+        } else {
+            self.silent.push(what);
         }
     }
 
@@ -148,7 +154,7 @@ impl<'a> Composition<'a> {
     pub(super) fn is_unobstructed(&self) -> bool {
         let near = self.near.iter().map(|one| one.0);
         let mut good = self.parts.iter().copied().chain(near);
-        !self.open && good.any(|rule| rule.effect == Effect::Works)
+        self.open.is_empty() && good.any(|rule| rule.effect == Effect::Works)
     }
 }
 
@@ -164,10 +170,6 @@ fn runs(rule: &Rule) -> bool {
 fn meet(one: &str, other: &str) -> bool {
     let everywhere = EVERYWHERE.contains(&one) || EVERYWHERE.contains(&other);
     everywhere || MEET.contains(&(one, other)) || MEET.contains(&(other, one))
-}
-
-fn stage_of(key: &str) -> Stage {
-    MAY_BE_SILENT.iter().find(|row| row.0 == key).map_or(Stage::Kernels, |row| row.1)
 }
 
 /// The device whose code this one loads.

@@ -62,7 +62,7 @@ impl Explanation<'_> {
     fn reason_of_parts(&self) -> String {
         let Some(composition) = &self.answer.decision.composition else { return String::new() };
         let complete = composition.is_complete();
-        let silent: Vec<&str> = composition.silent.iter().map(|one| one.1.as_str()).collect();
+        let silent = &composition.silent;
         let near = composition.near.iter().map(|(rule, weakened)| {
             format!("{} ({})", self.fill.text(&rule.reason), self.weakened(weakened))
         });
@@ -92,8 +92,8 @@ impl Explanation<'_> {
     pub(super) fn stages(&self) -> Vec<StageAnswer> {
         let decision = &self.answer.decision;
         let silent_in = |stage: Stage| {
-            let silent = decision.composition.iter().flat_map(|one| &one.silent);
-            silent.filter(move |one| one.0 == stage).map(|one| one.1.clone())
+            let composition = decision.composition.iter().filter(move |_| stage == Stage::Kernels);
+            composition.flat_map(|one| one.silent.clone())
         };
         let deciding = decision.rule.filter(|_| decision.outcome == Outcome::Works);
         let answer = |(stage, words): &(Stage, &str)| {
@@ -181,12 +181,23 @@ impl Explanation<'_> {
         }
         let needed: BTreeSet<String> =
             self.answer.matches.undecided().flat_map(|one| self.missing(one.rule)).collect();
-        if needed.is_empty() {
-            return "no rule covers this combination; inspecting the installed binaries or running it here would settle it"
-                .to_owned();
+        let uncovered = self.uncovered();
+        if needed.is_empty() || uncovered.is_some() {
+            return format!(
+                "no rule covers {}; inspecting the installed binaries or running it here would settle it",
+                uncovered.as_deref().unwrap_or("this combination")
+            );
         }
         let needed: Vec<_> = needed.into_iter().collect();
         format!("the rules need the {} to decide", needed.join(" and the "))
+    }
+
+    /// What no rule covers, where rules say that the rest works and none that does not know enough might cover it.
+    fn uncovered(&self) -> Option<String> {
+        let might = self.answer.matches.undecided().any(|one| !one.rule.effect.is_bad());
+        let composition = self.answer.decision.composition.as_ref().filter(|_| !might)?;
+        let open = &composition.open;
+        (!composition.parts.is_empty() && !open.is_empty()).then(|| open.join(" or "))
     }
 
     /// A rule, and the finding that contradicts it.

@@ -141,6 +141,7 @@ impl<'a> Plan<'a> {
 
     fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
         let framework = &self.question.framework;
+        let uncommon = uncommon_model(self.base, framework, settings).is_some();
         let mut candidates = Vec::new();
         let mut gather = |id: &str, version: Option<&Version>, settings: &Settings, own: bool| {
             for rule in self.base.rules_of(id) {
@@ -149,7 +150,8 @@ impl<'a> Plan<'a> {
                 if selected == Some(false) || within == Some(false) {
                     continue;
                 }
-                let whole = own && rule.selector.covers(settings);
+                let named = !uncommon || rule.selector.has("model_type");
+                let whole = own && named && rule.selector.covers(settings);
                 let certain = selected.is_some() && within.is_some();
                 candidates.push(Candidate { rule, own, whole, certain });
             }
@@ -192,6 +194,12 @@ impl<'a> RuleMatches<'a> {
     /// The final configuration.
     pub(super) fn settings(&self) -> &Settings {
         &self.resolved.settings
+    }
+
+    /// What a rule must name to say that the whole works: the keys of the route, and a model with kernels of its own.
+    pub(super) fn keys_to_name(&self) -> impl Iterator<Item = (&str, &str)> {
+        let model = uncommon_model(self.base, self.framework, self.settings());
+        self.settings().route_keys().chain(model.map(|model| ("model_type", model)))
     }
 
     /// The next rule that makes the framework fall back, and to what, unless another rule blocks it first.
@@ -293,6 +301,11 @@ impl<'a> RuleMatches<'a> {
     pub(super) fn rules(&self) -> impl Iterator<Item = &'a Rule> {
         self.resolved.candidates.iter().map(|one| one.rule)
     }
+}
+
+/// The model asked about, where it has kernels of its own in this framework.
+fn uncommon_model<'s>(base: &RuleBase, framework: &str, settings: &'s Settings) -> Option<&'s str> {
+    base.framework(framework)?.uncommon_model(settings)
 }
 
 /// The candidates that apply to this device, less those another one overrides.

@@ -277,6 +277,9 @@ pub struct Framework {
     pub packages: Vec<String>,
     /// Whether it keeps weights that do not fit on the GPU in the memory of the machine without being told to.
     pub spills: bool,
+    /// Values of `model_type` whose models need no kernels but those every model has. Of any other only a rule that names it says that it
+    /// works; of every model where the list is empty.
+    pub common_models: Vec<String>,
     /// Values it accepts for a key, of any release, besides those its rules speak of.
     pub names: BTreeMap<String, Vec<String>>,
     /// How it is started.
@@ -288,6 +291,12 @@ pub struct Framework {
 }
 
 impl Framework {
+    /// The `model_type` asked about, where its models have kernels of their own.
+    pub fn uncommon_model<'a>(&self, settings: &'a Settings) -> Option<&'a str> {
+        let model = settings.get("model_type").filter(|_| !self.common_models.is_empty())?;
+        (!self.common_models.iter().any(|one| one == model)).then_some(model)
+    }
+
     /// Releases of a package that brings it; names are compared by their letters and digits.
     pub fn dependents_named(&self, name: &str) -> impl Iterator<Item = &Dependent> {
         let plain = |text: &str| -> String {

@@ -29,6 +29,8 @@ pub(super) struct File<T> {
     pub packages: Vec<String>,
     pub spills: Option<bool>,
     #[serde(default)]
+    pub common_models: Vec<String>,
+    #[serde(default)]
     pub names: BTreeMap<String, Vec<String>>,
     pub launch: Option<Placed<T, Launch>>,
     #[serde(default)]

@@ -215,15 +215,42 @@ fn parts_make_a_whole_where_they_do_not_meet() {
     let apart = answer(gpu(8, 0), &[("dtype", "fp16"), sdpa, awq]);
     assert_eq!(apart.outcome, Outcome::Works);
     assert!(apart.reason.contains("attention does") && apart.reason.contains("awq does"));
-    let met = answer(gpu(8, 0), &[("dtype", "fp16"), sdpa, ("kv_cache", "fp8")]);
-    assert_eq!(met.outcome, Outcome::NoObstacle);
-    let silent = met.stages.iter().find(|one| !one.silent.is_empty()).expect("one is silent");
-    assert_eq!(silent.silent, ["attention sdpa together with kv_cache fp8"]);
-    assert!(met.stages.iter().any(|one| one.decided && !one.by.is_empty()));
+    let cached = answer(gpu(8, 0), &[("dtype", "fp16"), sdpa, ("kv_cache", "fp8")]);
+    assert_eq!(cached.outcome, Outcome::Unknown);
+    let open = "no rule covers attention sdpa together with kv_cache fp8";
+    assert!(cached.reason.starts_with(open), "{}", cached.reason);
+    let windows = answer(gpu(8, 0), &[("dtype", "fp16"), ("platform", "windows")]);
+    assert_eq!(windows.outcome, Outcome::NoObstacle);
+    let silent = windows.stages.iter().find(|one| !one.silent.is_empty()).expect("one is silent");
+    assert_eq!(silent.silent, ["platform windows"]);
     assert_eq!(answer(gpu(7, 5), &[("dtype", "fp16"), sdpa, awq]).outcome, Outcome::Unknown);
     // Seen on the device whose code this one loads; nothing is said of the number format.
     assert_eq!(answer(gpu(7, 5), &[awq]).outcome, Outcome::Unknown);
     assert_eq!(answer(gpu(8, 6), &[awq]).outcome, Outcome::NoObstacle);
+}
+
+#[test]
+fn a_model_with_kernels_of_its_own_works_where_a_rule_names_it() {
+    let named = |rules: &str, model| {
+        let listed = "version = \"1.0\"\ncommon_models = [\"llama\"]";
+        let rules = rules.replace("version = \"1.0\"", listed);
+        let base = RuleBase::parse(&[("demo.toml", &rules)]).expect("reads");
+        let question = ask(Some("1.0"), &[("dtype", "fp16"), ("model_type", model)]);
+        evaluate(&base, &gpu(8, 0), &question, &[])
+    };
+    assert_eq!(named(RULES, "llama").outcome, Outcome::Works);
+    let other = named(RULES, "deepseek_v3");
+    assert_eq!(other.outcome, Outcome::Unknown);
+    let open = "no rule covers the kernels of deepseek_v3 models";
+    assert!(other.reason.starts_with(open), "{}", other.reason);
+    let seen = "for = { dtype = \"fp16\", model_type = [\"deepseek_v3\", \"unset\"] }";
+    let seen = RULES.replacen("for = { dtype = \"fp16\" }", seen, 1);
+    assert_eq!(named(&seen, "deepseek_v3").outcome, Outcome::Works);
+    assert_eq!(named(&seen, "gemma4").outcome, Outcome::Unknown);
+    // A framework that lists no models makes no difference between them.
+    let pairs = [("dtype", "fp16"), ("model_type", "deepseek_v3")];
+    let unlisted = evaluate(&base(), &gpu(8, 0), &ask(Some("1.0"), &pairs), &[]);
+    assert_eq!(unlisted.outcome, Outcome::Works);
 }
 
 #[test]
