@@ -298,8 +298,7 @@ impl Selector {
         for (key, choice) in &self.0 {
             let value = settings.get(key);
             match (choice, value) {
-                (Choice::OneOf(values), _)
-                    if values.iter().any(|one| one == value.unwrap_or(UNSET)) => {}
+                (Choice::OneOf(values), _) if accepts(values, value) => {}
                 (Choice::OneOf(_), _) | (Choice::Within(_), None | Some(NOTHING)) => {
                     return Some(false);
                 }
@@ -376,6 +375,12 @@ impl Selector {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Whether a rule speaks of this value. One that a route has taken out of play is as good as unset.
+fn accepts(values: &[String], value: Option<&str>) -> bool {
+    let is = |wanted: &str| values.iter().any(|one| one == wanted);
+    value.is_some_and(is) || (matches!(value, None | Some(NOTHING)) && is(UNSET))
 }
 
 struct Pairs<T, F>(F, std::marker::PhantomData<T>);
@@ -528,6 +533,7 @@ mod tests {
         assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "pypi")]), (Some(true), true));
         assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "source")]), (Some(false), true));
         assert_eq!(asked(&[("wheel", "pypi")]).0, Some(false));
+        assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "none")]).0, Some(true));
     }
 
     #[test]
