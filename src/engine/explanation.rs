@@ -151,7 +151,10 @@ impl Explanation<'_> {
             |one: &RuleMatch<'_>| answers(part, one.rule) && one.outcome() != Outcome::Unknown;
         let agrees =
             |one: &RuleMatch<'_>| one.outcome().is_bad() == self.answer.decision.outcome.is_bad();
-        let detail = &part.evidence.detail;
+        let Evidence { detail, level, .. } = &part.evidence;
+        if *level == Level::Rule {
+            return detail.clone();
+        }
         let mut rules = self.answer.matches.applying().filter(replaced).peekable();
         match rules.peek().copied() {
             Some(first) if !rules.any(|one| agrees(&one)) => {

@@ -8,9 +8,10 @@ use warpscope_probes::rules::{
     DeviceFacts, Effect, MODELS, Rule, RuleBase, Settings, Side, Version,
 };
 
-use super::composition::{OFFICIAL_WHEELS, Weakened};
+use super::composition::Weakened;
 use super::findings::Findings;
 use super::question::Question;
+use super::telling::telling;
 use super::verdict::Outcome;
 
 /// Longest chain of fallbacks that is followed; a longer one means that rules refer to each other in a cycle.
@@ -18,9 +19,6 @@ const MAX_FALLBACKS: usize = 6;
 
 /// A compute capability that no list of devices holds.
 const FUTURE: Sm = Sm::new(99, 0);
-
-/// What is done with a model unless something else is asked for.
-const INFERENCE: &str = "inference";
 
 /// Checks without an upper end were mostly written for devices up to this major.
 const NEWEST_OF_OPEN_CHECKS: u8 = 9;
@@ -92,32 +90,8 @@ impl<'a> Plan<'a> {
             question.version.as_deref().and_then(|text| text.parse().ok());
         let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
         let plan = Self { base, question, version, spills, resolved: RefCell::default() };
-        plan.resolve(plan.asked());
+        plan.resolve(telling(&question.config, || base.rules_of(&question.framework)));
         plan
-    }
-
-    /// The configuration asked about, without what says nothing where no rule of the framework speaks of it: that the type is left to a
-    /// checkpoint nobody named, that the system is Linux, that a model is run and not trained, and which of its builds is taken.
-    fn asked(&self) -> Settings {
-        let config = self.question.config.clone();
-        let rules = || self.base.rules_of(&self.question.framework);
-        let types = |rule: &Rule| {
-            rule.selector.names("dtype", "auto") && !rule.selector.has("checkpoint_dtype")
-        };
-        let system = config.get("platform").unwrap_or_default();
-        let systems = |rule: &Rule| rule.selector.names("platform", system);
-        let config = if rules().any(systems) { config } else { config.with_plain_linux() };
-        let config = if rules().any(types) { config } else { config.without_open_type() };
-        let differs = |rule: &Rule| {
-            let names = |value| rule.selector.names("operation", value);
-            names(INFERENCE) && !names("unset")
-        };
-        let plain = config.get("operation") == Some(INFERENCE) && !rules().any(differs);
-        let config = if plain { config.without(&["operation"]) } else { config };
-        let official = config.get("wheel").is_some_and(|build| OFFICIAL_WHEELS.contains(&build));
-        let builds = |rule: &Rule| rule.selector.has("wheel");
-        let any = official && !rules().any(builds);
-        if any { config.without(&["wheel"]) } else { config }
     }
 
     fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {

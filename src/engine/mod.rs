@@ -21,6 +21,7 @@ pub mod plan;
 mod published;
 mod question;
 mod target;
+mod telling;
 mod unversioned;
 mod verdict;
 mod versions;

@@ -91,7 +91,7 @@ impl Settings {
     }
 
     /// This configuration without a type that is left to a checkpoint nobody named.
-    pub fn without_open_type(&self) -> Self {
+    pub fn without_open_type(self) -> Self {
         let open = self.get("dtype") == Some("auto") && self.get("checkpoint_dtype").is_none();
         self.only(|key| !(open && key == "dtype"))
     }

@@ -1,0 +1,52 @@
+//! What of a question says nothing where no rule of the framework speaks of it.
+
+use warpscope_probes::rules::{Rule, Settings};
+
+use super::composition::OFFICIAL_WHEELS;
+
+/// What is done with a model unless something else is asked for.
+const INFERENCE: &str = "inference";
+
+/// Whether a rule speaks of something, and the configuration without it.
+type Habit = (fn(&Rule, &Settings) -> bool, fn(Settings) -> Settings);
+
+const HABITS: &[Habit] = &[
+    (names_platform, Settings::with_plain_linux),
+    (names_open_type, Settings::without_open_type),
+    (tells_inference, without_inference),
+    (|rule, _| rule.selector.has("wheel"), without_official_wheel),
+];
+
+/// The configuration without what no rule of the framework speaks of: that the system is Linux, that the type is left to a checkpoint
+/// nobody named, that a model is run and not trained, and which of its builds is taken.
+pub(super) fn telling<'a, R: Iterator<Item = &'a Rule>>(
+    config: &Settings,
+    rules: impl Fn() -> R,
+) -> Settings {
+    HABITS.iter().fold(config.clone(), |config, (speaks, without)| {
+        if rules().any(|rule| speaks(rule, &config)) { config } else { without(config) }
+    })
+}
+
+fn names_platform(rule: &Rule, config: &Settings) -> bool {
+    rule.selector.names("platform", config.get("platform").unwrap_or_default())
+}
+
+fn names_open_type(rule: &Rule, _: &Settings) -> bool {
+    rule.selector.names("dtype", "auto") && !rule.selector.has("checkpoint_dtype")
+}
+
+fn tells_inference(rule: &Rule, _: &Settings) -> bool {
+    let names = |value| rule.selector.names("operation", value);
+    names(INFERENCE) && !names("unset")
+}
+
+fn without_inference(config: Settings) -> Settings {
+    let plain = config.get("operation") == Some(INFERENCE);
+    if plain { config.without(&["operation"]) } else { config }
+}
+
+fn without_official_wheel(config: Settings) -> Settings {
+    let official = config.get("wheel").is_some_and(|build| OFFICIAL_WHEELS.contains(&build));
+    if official { config.without(&["wheel"]) } else { config }
+}
