@@ -1,6 +1,7 @@
 use super::Catalogue;
 use super::names::Names;
 use super::part::{Part, PciId};
+use super::words::NameWords;
 
 /// Most GPUs of one kind a request may ask for.
 pub const MAX_COUNT: u32 = 64;
@@ -174,7 +175,12 @@ impl Catalogue {
             return found;
         }
         let machine = query.trim().to_lowercase();
-        parts.iter().filter(|part| part.is_in(&machine)).collect()
+        let found: Vec<&Part> = parts.iter().filter(|part| part.is_in(&machine)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let words = self.name_words.get_or_init(|| NameWords::of(parts));
+        words.places(query).iter().map(|at| &parts[*at]).collect()
     }
 
     /// The product that a query means, as [`Catalogue::find`] would find it; nothing where that would be an error.
@@ -186,7 +192,8 @@ impl Catalogue {
     }
 
     /// The product that a market name, alias, NVML name, PCI device id (`1eb8`, `10de:1eb8`) or
-    /// cloud machine (`g4dn.xlarge`) means; case, spaces and hyphens do not matter. Where a name fits several variants, the
+    /// cloud machine (`g4dn.xlarge`) means; case, spaces and hyphens do not matter, nor, where nothing has that name, the order of its
+    /// words and words such as `GPU` or `Founders Edition`. Where a name fits several variants, the
     /// part that lists it under `default_for` is meant.
     pub fn find(&self, query: &str) -> Result<&Part, FindError> {
         let wanted = folded(query);

@@ -18,6 +18,7 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod toolkits_tests;
 mod what_if;
+mod words;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -91,6 +92,7 @@ const GENERAL: usize = 1;
 pub struct Catalogue {
     parts: OnceLock<Vec<Part>>,
     names: OnceLock<names::Names>,
+    name_words: OnceLock<words::NameWords>,
     archs: Vec<Arch>,
     variants: Vec<Variant>,
     dtype_sources: Vec<DtypeSource>,
@@ -155,6 +157,7 @@ impl Catalogue {
         Self {
             parts: OnceLock::new(),
             names: OnceLock::new(),
+            name_words: OnceLock::new(),
             archs: Vec::new(),
             variants: Vec::new(),
             dtype_sources: Vec::new(),
