@@ -33,14 +33,20 @@ pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
     let attempt = Attempt { answer };
     let mut fixes: Vec<Fix> = advice::of(&attempt).into_iter().collect();
     let outcome = answer.decision.outcome;
-    if outcome.is_bad() || outcome == Outcome::Slow {
+    let fails = outcome.is_bad() || outcome == Outcome::Slow;
+    // Who names a model wants it to run, if need be where it is known to.
+    let open = outcome == Outcome::Unknown && answer.question.config.get("model_type").is_some();
+    if fails {
         let mut tried = options::of(&attempt);
         tried.extend(versions::of(&attempt));
         tried.sort_by_key(|fix| fix.then.map(Outcome::severity));
         fixes.extend(tried);
-        if outcome.is_bad() && !fixes.iter().any(|fix| fix.then == Some(Outcome::Works)) {
-            fixes.extend(frameworks::of(&attempt));
-        }
+    }
+    let runs = fixes.iter().any(|fix| fix.then == Some(Outcome::Works));
+    if open || outcome.is_bad() && !runs {
+        fixes.extend(frameworks::of(&attempt));
+    }
+    if fails {
         fixes.extend(gpus::of(&attempt));
         fixes.extend(hardware::of(&attempt));
     }
