@@ -67,6 +67,11 @@ const BLOCKS: &[Block] = &[
     block("serving_2611", 26, "19 of 48 right, 10 unknown, 13 confidently wrong"),
     block("serving_2611_end", 21, "10 of 29 right, 6 unknown, 13 confidently wrong"),
     block(
+        "serving_lot",
+        34,
+        "up to 8.9: of 33, 15 right, 2 of 2 without a known obstacle, 8 unknown, 6 confidently wrong; from 9.0: of 35, 19, 4 of 4, 5, 7",
+    ),
+    block(
         "local_2611",
         38,
         "in two parts: of 36, 15 right, 2 of 2 without a known obstacle, 14 unknown, 5 confidently wrong; of 16, put down when the rules \
