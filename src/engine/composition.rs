@@ -119,13 +119,14 @@ impl<'a> Composition<'a> {
         let foreign = key == "wheel" && !OFFICIAL_WHEELS.contains(&value);
         let elsewhere =
             || matches.own_rules().any(|rule| runs(rule) && rule.selector.names(key, value));
+        let what = match key {
+            "model_type" => format!("the kernels of {value} models"),
+            _ => format!("{key} {value}"),
+        };
         if may_be && !foreign && !elsewhere() || matches.passes_check(facts, (key, value)) {
-            self.silent.push(format!("{key} {value}"));
+            self.silent.push(what);
         } else {
-            self.open.push(match key {
-                "model_type" => format!("the kernels of {value} models"),
-                _ => format!("{key} {value}"),
-            });
+            self.open.push(what);
         }
     }
 

@@ -39,6 +39,16 @@ fn without_all_three_lines_say_it() {
 }
 
 #[test]
+fn gpus_of_one_name_are_counted() {
+    let mut short = request(("Tesla V100", 7, 0), &["demo:awq"]);
+    short.everything = false;
+    let one = why(&short).expect("is understood").1;
+    short.asked.gpus = vec![short.asked.gpus[0].clone(); 8];
+    let eight = why(&short).expect("is understood").1;
+    assert_eq!(eight, one.replace("Tesla V100", "8x Tesla V100"));
+}
+
+#[test]
 fn the_chain_shows_the_detour_and_where_it_ends() {
     insta::assert_snapshot!(told(("Tesla T4", 7, 5), &["demo", "auto"], 0));
 }

@@ -32,8 +32,27 @@ pub(crate) fn alike(verdicts: impl Iterator<Item = Verdict>) -> Vec<Vec<Verdict>
 
 /// The answer in three lines: the outcome, the causes with their numbers, what to do. Verdicts with the same answer have it once.
 pub(crate) fn summarised(alike: &[Verdict], style: Style) -> String {
-    let titles = alike.iter().map(|verdict| format!("{}\n", title(verdict, style)));
-    titles.collect::<String>() + &alike.first().map_or_else(String::new, |one| summary(one, style))
+    titles(alike, style) + &alike.first().map_or_else(String::new, |one| summary(one, style))
+}
+
+/// A title for each answer, once for GPUs of the same name: `8x NVIDIA H200`.
+fn titles(verdicts: &[Verdict], style: Style) -> String {
+    let mut counted: Vec<(String, usize, &Verdict)> = Vec::new();
+    for verdict in verdicts {
+        let text = title(verdict, style);
+        match counted.iter_mut().find(|one| one.0 == text) {
+            Some(one) => one.1 += 1,
+            None => counted.push((text, 1, verdict)),
+        }
+    }
+    let line = |(text, count, verdict): (String, usize, &Verdict)| match count {
+        1 => format!("{text}\n"),
+        _ => {
+            let gpu = format!("{count}x {}", verdict.gpu);
+            format!("{}\n", title(&Verdict { gpu, ..verdict.clone() }, style))
+        }
+    };
+    counted.into_iter().map(line).collect()
 }
 
 fn summary(verdict: &Verdict, style: Style) -> String {
