@@ -68,7 +68,7 @@ const BLOCKS: &[Block] = &[
     block("serving_2611_end", 23, "10 of 29 right, 6 unknown, 13 confidently wrong"),
     block(
         "serving_lot",
-        57,
+        59,
         "in two parts: up to 8.9, of 33, 15 right, 2 of 2 without a known obstacle, 8 unknown, 6 confidently wrong, and from 9.0, of 35, \
          19, 4 of 4, 5, 7; put down when the rules were done, of 16, 12, 0, 1, 3",
     ),
