@@ -80,7 +80,7 @@ const BLOCKS: &[Block] = &[
     ),
     block(
         "local_lot",
-        35,
+        48,
         "below 9.0, of 35: 18 right, 8 unknown, 4 confidently wrong; from 9.0 on, of 25: 17 right, 5 unknown, 2 confidently wrong",
     ),
 ];
