@@ -80,8 +80,9 @@ const BLOCKS: &[Block] = &[
     ),
     block(
         "local_lot",
-        48,
-        "below 9.0, of 35: 18 right, 8 unknown, 4 confidently wrong; from 9.0 on, of 25: 17 right, 5 unknown, 2 confidently wrong",
+        67,
+        "in two parts: below 9.0, of 35, 18 right, 8 unknown, 4 confidently wrong, from 9.0 on, of 25, 17, 5, 2; of 34, put down when \
+         the rules were done, below 9.0, of 22, 8, 4, 5, and from 9.0 on, of 12, 5, 1, 6",
     ),
 ];
 
