@@ -113,6 +113,12 @@ impl Dialog {
         Flow::Stay(vec![Cmd::ReadModel(name).into()])
     }
 
+    /// Says why nothing can be read. Who typed a part of a name has the first that matches under the cursor.
+    fn fail(&mut self, why: String) {
+        self.at = self.at.or_else(|| (!self.choices().is_empty()).then_some(0));
+        self.state = State::Failed(why);
+    }
+
     /// Completes what is typed to the selected choice, or to the first.
     fn complete(&mut self) {
         if let Some(one) = self.choices().into_iter().nth(self.at.unwrap_or(0)) {
@@ -168,13 +174,13 @@ impl Compat {
 
     /// Takes what became of reading a path. The dialog may be closed by now, or wait for another path: then nobody asks.
     pub(super) fn take_model(&mut self, path: &str, read: Result<Model, String>) -> Vec<Effect> {
-        let Some(Popup::Model(Dialog { state, .. })) = &mut self.popup else { return Vec::new() };
-        if !matches!(state, State::Reading(waited) if waited == path) {
+        let Some(Popup::Model(dialog)) = &mut self.popup else { return Vec::new() };
+        if !matches!(&dialog.state, State::Reading(waited) if waited == path) {
             return Vec::new();
         }
         match read {
             Err(why) => {
-                *state = State::Failed(why);
+                dialog.fail(why);
                 Vec::new()
             }
             Ok(model) => {
@@ -258,6 +264,22 @@ fn tail(text: &str, columns: u16) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_name_leads_to_the_first_that_matches() {
+        let mut dialog = Dialog::default();
+        "gemma-3-27b".chars().for_each(|letter| dialog.input.push_within(letter, LONGEST));
+        dialog.enter();
+        assert_eq!(dialog.state, State::Reading("gemma-3-27b".to_owned()));
+        dialog.fail("is not there".to_owned());
+        let first = dialog.choices()[0].name.clone();
+        dialog.enter();
+        assert_eq!(dialog.state, State::Reading(first));
+        let mut dialog = Dialog::default();
+        "/nowhere/at/all".chars().for_each(|letter| dialog.input.push_within(letter, LONGEST));
+        dialog.fail("is not there".to_owned());
+        assert_eq!(dialog.at, None);
+    }
 
     #[test]
     fn the_end_of_a_long_path_stays_in_view() {
