@@ -70,8 +70,8 @@ impl Span {
 }
 
 /// The tables, each read when it is needed: most answers need the releases only.
-static TAGS: LazyLock<Vec<[String; 3]>> =
-    LazyLock::new(|| rows(packed!("tags")).filter_map(|row| row.try_into().ok()).collect());
+/// Releases stay text, those of a framework one after the other: a string for each field takes four times as much.
+static TAGS: LazyLock<String> = LazyLock::new(|| unpacked(packed!("tags")));
 static INSTALLS: LazyLock<Vec<[String; 2]>> =
     LazyLock::new(|| rows(packed!("installs")).filter_map(|row| row.try_into().ok()).collect());
 static PINS: LazyLock<Vec<Span>> =
@@ -86,11 +86,15 @@ fn is(order: Option<Ordering>, wanted: fn(Ordering) -> bool) -> bool {
     order.is_some_and(wanted)
 }
 
-/// Rows of a packed table below its head.
-fn rows(packed: &'static [u8]) -> impl Iterator<Item = Vec<String>> {
+fn unpacked(packed: &[u8]) -> String {
     let mut text = String::new();
     ZlibDecoder::new(packed).read_to_string(&mut text).expect("the build packed it");
-    text.lines().skip(1).map(fields).collect::<Vec<_>>().into_iter()
+    text
+}
+
+/// Rows of a packed table below its head.
+fn rows(packed: &'static [u8]) -> impl Iterator<Item = Vec<String>> {
+    unpacked(packed).lines().skip(1).map(fields).collect::<Vec<_>>().into_iter()
 }
 
 fn span(row: Vec<String>) -> Option<Span> {
@@ -130,9 +134,14 @@ pub fn pins(framework: &str, version: &str) -> Vec<Pin> {
 
 /// Releases of a framework with their dates, oldest first.
 fn tags(framework: &str) -> impl Iterator<Item = (&'static str, Version)> {
-    let of = move |row: &&'static [String; 3]| row[0] == framework;
-    let dated = |row: &'static [String; 3]| Some((row[1].as_str(), row[2].parse().ok()?));
-    TAGS.iter().filter(of).filter_map(dated)
+    let table: &'static str = &TAGS;
+    let head = format!("{framework},");
+    let first = table.find(&format!("\n{head}")).map_or("", |before| &table[before + 1..]);
+    let dated = |row: &'static str| {
+        let (version, date) = row.split_once(',')?;
+        Some((version, date.parse().ok()?))
+    };
+    first.lines().map_while(move |row| row.strip_prefix(&head)).filter_map(dated)
 }
 
 fn newest(framework: &str) -> Option<Version> {
