@@ -35,7 +35,7 @@ pub(crate) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, Cl
         return Ok(None);
     }
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let base = RuleBase::builtin().with_user(&files);
+    let base = RuleBase::shared().with_user(&files);
     base.map(|base| Some(Arc::new(base))).map_err(|error| CliError::Usage(error.to_string()))
 }
 

@@ -115,7 +115,7 @@ impl Compat {
             Line::Row(row) => self.verdicts.all_rows()[row].question.version.clone(),
             Line::Head { .. } => {
                 let given = self.verdicts.given(&framework).map(|given| given.version.clone());
-                given.or_else(|| self.verdicts.known_version(&framework).map(str::to_owned))
+                given.or_else(|| self.verdicts.known_version(&framework))
             }
         };
         if self.keep_selection(|tab| tab.verdicts.step_version(&framework, now.as_deref(), step)) {

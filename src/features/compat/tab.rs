@@ -29,6 +29,14 @@ impl Feature for Compat {
         self.keep_selection(|tab| tab.verdicts.renew(&shared.frame));
     }
 
+    /// Out of view, what was answered is all that is shown.
+    fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {
+        if !in_view {
+            self.verdicts.let_rules_go();
+        }
+        Vec::new()
+    }
+
     fn publish(&self, shared: &mut Shared) {
         shared.judged = self.verdicts.judged();
         shared.survey = self.verdicts.survey().cloned();

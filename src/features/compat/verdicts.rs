@@ -23,13 +23,14 @@ use crate::engine::{
     evaluate, evaluate_without_fixes, importance, live_findings, matrix, start_command,
     versions_of,
 };
+use crate::features::Rules;
 use crate::features::shared::Judged;
 
 /// Verdicts on every GPU in view, worked out anew only when the GPUs or the assumptions change, and once for GPUs that
 /// differ in nothing a rule asks for.
 #[derive(Debug, Default)]
 pub struct Verdicts {
-    base: Arc<RuleBase>,
+    rules: Rules,
     /// The GPUs in view, and the columns they share.
     pub(super) columns: Columns,
     pub(super) matrix: Matrix,
@@ -52,14 +53,21 @@ pub struct Verdicts {
 impl Verdicts {
     /// Nothing is asked yet of these rules.
     pub fn new(base: Arc<RuleBase>) -> Self {
-        Self { base, ..Self::default() }
+        Self { rules: base.into(), ..Self::default() }
     }
 
     /// Answers from now on by these rules.
     pub fn set_rules(&mut self, base: Arc<RuleBase>) {
-        self.base = base;
+        self.rules = base.into();
         self.lay_survey();
         self.answer();
+    }
+
+    /// Forgets the rules until they are asked again, unless free memory counts: that may ask them with any frame.
+    pub(super) fn let_rules_go(&self) {
+        if !self.has_model() {
+            self.rules.let_go();
+        }
     }
 
     /// Whether a model is chosen, so that free memory counts.
@@ -86,7 +94,7 @@ impl Verdicts {
     /// Answers from now on with what is installed on this machine.
     pub fn set_survey(&mut self, mut survey: Arc<EnvironmentScan>, today: String) {
         // Laid anew with every new GPU, and never shown: what the rules know of is all that is needed.
-        Arc::make_mut(&mut survey).keep(|package| known(&self.base, package));
+        Arc::make_mut(&mut survey).keep(|package| known(&self.rules.get(), package));
         self.survey = Some((survey, today));
         self.lay_survey();
         self.answer();
@@ -110,7 +118,8 @@ impl Verdicts {
     /// Brings what was found in line with the GPUs in view.
     fn lay_survey(&mut self) {
         if let Some((survey, today)) = &self.survey {
-            let installed = Installed::new(&self.base, survey, self.columns.targets(), today);
+            let installed =
+                Installed::new(&self.rules.get(), survey, self.columns.targets(), today);
             self.assumptions = self.with_installed(installed);
         }
         self.lay_measured();
@@ -137,7 +146,11 @@ impl Verdicts {
                 uuid: kind.and_then(|kind| kind.uuid.clone()).unwrap_or(report.uuid.clone()),
                 ..report.clone()
             };
-            findings.extend(live_findings(&self.base, &of_kind, kind.and_then(|kind| kind.sm)));
+            findings.extend(live_findings(
+                &self.rules.get(),
+                &of_kind,
+                kind.and_then(|kind| kind.sm),
+            ));
         }
     }
 
@@ -145,7 +158,7 @@ impl Verdicts {
     fn answer(&mut self) {
         self.last.take();
         let targets = self.columns.targets();
-        self.matrix = matrix(&self.base, targets, &self.assumptions);
+        self.matrix = matrix(&self.rules.get(), targets, &self.assumptions);
         self.groups = groups(&self.matrix.rows);
         self.judged = (0..targets.len()).map(|kind| Arc::new(self.judge(kind))).collect();
         self.plan();
@@ -183,7 +196,7 @@ impl Verdicts {
 
     /// Asks about the next older or newer version of a framework than that of a row; false: there is none.
     pub fn step_version(&mut self, framework: &str, now: Option<&str>, step: isize) -> bool {
-        let known = versions_of(&self.base, framework);
+        let known = versions_of(&self.rules.get(), framework);
         let Some(version) = versions::step_from(&known, now, step) else { return false };
         let mut assumptions = self.assumptions.clone();
         assumptions
@@ -226,13 +239,13 @@ impl Verdicts {
     }
 
     /// Version of a framework when no other is given: the newest its rules know.
-    pub fn known_version(&self, framework: &str) -> Option<&str> {
-        self.base.framework(framework)?.version.as_deref()
+    pub fn known_version(&self, framework: &str) -> Option<String> {
+        self.rules.get().framework(framework)?.version.clone()
     }
 
     /// Versions of a framework at which answers may change.
     pub fn versions(&self, framework: &str) -> Vec<String> {
-        versions_of(&self.base, framework)
+        versions_of(&self.rules.get(), framework)
     }
 
     /// Every row of the matrix.
@@ -272,8 +285,8 @@ impl Verdicts {
 
     fn ask(&self, row: usize, target: usize) -> Option<Verdict> {
         let (row, target) = (self.matrix.rows.get(row)?, self.columns.targets().get(target)?);
-        let found = self.assumptions.about(&self.base, target, &row.question);
-        Some(evaluate(&self.base, target, &row.question, &found))
+        let found = self.assumptions.about(&self.rules.get(), target, &row.question);
+        Some(evaluate(&self.rules.get(), target, &row.question, &found))
     }
 
     /// The command that starts a row on the GPUs of a column, where nothing is known to stand in its way.
@@ -283,7 +296,7 @@ impl Verdicts {
         }
         let (about, target) = (self.matrix.rows.get(row)?, self.worst_target(row, column)?);
         let target = self.columns.targets().get(target)?;
-        let text = start_command(&self.base, target, &about.question)?;
+        let text = start_command(&self.rules.get(), target, &about.question)?;
         let way = self.planned.way(row, column);
         let framework = Framework::find(&about.question.framework);
         Some(
@@ -310,8 +323,8 @@ impl Verdicts {
             let target = self.columns.targets().get(self.worst_target(row, column)?)?;
             let mut question = self.matrix.rows.get(row)?.question.clone();
             question.config.set(key, value).ok()?;
-            let found = self.assumptions.about(&self.base, target, &question);
-            Some(evaluate_without_fixes(&self.base, target, &question, &found).outcome)
+            let found = self.assumptions.about(&self.rules.get(), target, &question);
+            Some(evaluate_without_fixes(&self.rules.get(), target, &question, &found).outcome)
         };
         asked().is_some_and(|outcome| !outcome.is_bad())
     }
@@ -324,8 +337,8 @@ impl Verdicts {
             bad.min_by_key(|row| importance::place(&self.matrix.rows[*row].question.framework));
         let (row, kind) =
             (&self.matrix.rows.get(first?)?.question, self.columns.targets().get(kind)?);
-        let found = self.assumptions.about(&self.base, kind, row);
-        Some(evaluate_without_fixes(&self.base, kind, row, &found))
+        let found = self.assumptions.about(&self.rules.get(), kind, row);
+        Some(evaluate_without_fixes(&self.rules.get(), kind, row, &found))
     }
 
     fn judge(&self, kind: usize) -> Judged {

@@ -29,7 +29,7 @@ impl Fleet {
 
     fn count_runs(&mut self, _shared: &Shared) -> Vec<Effect> {
         let Some(machines) = &self.machines else { return Vec::new() };
-        let runs = Runs::of(machines, &self.summary.fits, &self.rules);
+        let runs = Runs::of(machines, &self.summary.fits, &self.rules.get());
         self.popup = Some(Popup::Runs(runs, Scroll::default()));
         Vec::new()
     }

@@ -17,7 +17,7 @@ use warpscope_probes::rules::RuleBase;
 
 use self::runs::Runs;
 use self::summary::Summary;
-use crate::features::{Cursor, Input, Scroll};
+use crate::features::{Cursor, Input, Rules, Scroll};
 use crate::widgets::Shown;
 
 pub use update::{Cmd, Msg};
@@ -65,7 +65,7 @@ pub struct Fleet {
     shown: Shown,
     /// A machine that is to come into view.
     opening: Option<usize>,
-    rules: Arc<RuleBase>,
+    rules: Rules,
     popup: Option<Popup>,
 }
 
@@ -82,7 +82,7 @@ impl Fleet {
 
     /// Counts configurations from now on by these rules.
     pub fn set_rules(&mut self, rules: Arc<RuleBase>) {
-        self.rules = rules;
+        self.rules = rules.into();
     }
 
     /// The place of the machine under the cursor.

@@ -10,6 +10,7 @@ impl Feature for Fleet {
     }
 
     fn follow(&mut self, _shared: &Shared, _in_view: bool) -> Vec<Effect> {
+        self.rules.let_go();
         let Some(at) = self.opening.take() else { return Vec::new() };
         let mut effects = self.show(at);
         effects.push(Effect::GoToOverview);

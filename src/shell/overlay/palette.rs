@@ -16,6 +16,7 @@ const MOST: usize = 200;
 pub struct Palette {
     input: Input,
     cursor: Cursor,
+    frameworks: Vec<String>,
 }
 
 /// Something that can be found by name, and what it does.
@@ -25,6 +26,13 @@ struct Entry {
 }
 
 impl Palette {
+    /// Nothing is typed yet.
+    pub(crate) fn new() -> Self {
+        let rules = RuleBase::shared();
+        let frameworks = rules.frameworks().iter().map(|one| one.name.clone()).collect();
+        Self { frameworks, ..Self::default() }
+    }
+
     /// What an event changes.
     pub(super) fn on(&mut self, event: PopupEvent, app: &App) -> Flow {
         match event {
@@ -70,15 +78,55 @@ impl Palette {
         found.map_or_else(Flow::stay, |entry| Flow::Close(vec![entry.effect]))
     }
 
-    /// What matches, the best first, otherwise in the order of [`entries`].
+    /// What matches, the best first, otherwise in the order of [`Palette::entries`].
     fn found(&self, app: &App) -> Vec<Entry> {
-        let mut found: Vec<(u32, Entry)> = entries(app)
+        let mut found: Vec<(u32, Entry)> = self
+            .entries(app)
             .into_iter()
             .filter_map(|entry| Some((distance(&self.input.text, &entry.name)?, entry)))
             .collect();
         found.sort_by_key(|entry| entry.0);
         found.truncate(MOST);
         found.into_iter().map(|entry| entry.1).collect()
+    }
+
+    /// Everything that can be found: actions of this tab, GPUs in view, options, frameworks, GPUs of the catalogue.
+    fn entries(&self, app: &App) -> Vec<Entry> {
+        let mut entries = actions(app);
+        let entry = |name: String, effect| Entry { name, effect };
+        let gpus = app.shared.frame.gpus.iter().enumerate();
+        let real = gpus.filter(|(_, gpu)| gpu.presence != Presence::WhatIf);
+        entries.extend(real.map(|(at, gpu)| {
+            let name = gpu.identity.name.last().map_or("GPU", String::as_str);
+            entry(format!("gpu {at} {name}"), Effect::SelectGpu(at))
+        }));
+        let layouts = app.shared.display.layouts.iter().enumerate();
+        entries.extend(
+            layouts.map(|(at, (name, _))| entry(format!("layout {name}"), Effect::SetLayout(at))),
+        );
+        for row in options(app) {
+            match row.word {
+                Some(word) => entries.push(entry(
+                    format!("{} {word}", row.label.to_lowercase()),
+                    Effect::StepOption(row.spec, Some(word), 1),
+                )),
+                None => entries.extend(choices(row.spec).into_iter().map(|choice| {
+                    let name = format!("{} {choice}", row.label.to_lowercase());
+                    entry(name, Effect::SetOption(row.spec, choice.to_owned()))
+                })),
+            }
+        }
+        let frameworks = self.frameworks.iter();
+        entries.extend(
+            frameworks.map(|name| entry(format!("framework {name}"), Effect::Find(name.clone()))),
+        );
+        let parts = Catalogue::load().search("");
+        entries.extend(
+            parts.into_iter().rev().map(|part| {
+                entry(format!("what-if {}", part.market_name), Effect::AddWhatIf(part))
+            }),
+        );
+        entries
     }
 
     /// Draws it over the body of the screen.
@@ -107,46 +155,6 @@ fn distance(typed: &str, name: &str) -> Option<u32> {
         word.chars().all(|letter| rest.any(|other| other == letter)).then_some(100)
     };
     typed.to_lowercase().split_whitespace().map(word).sum()
-}
-
-/// Everything that can be found: actions of this tab, GPUs in view, options, frameworks, GPUs of the catalogue.
-fn entries(app: &App) -> Vec<Entry> {
-    let mut entries = actions(app);
-    let entry = |name: String, effect| Entry { name, effect };
-    let gpus = app.shared.frame.gpus.iter().enumerate();
-    let real = gpus.filter(|(_, gpu)| gpu.presence != Presence::WhatIf);
-    entries.extend(real.map(|(at, gpu)| {
-        let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-        entry(format!("gpu {at} {name}"), Effect::SelectGpu(at))
-    }));
-    let layouts = app.shared.display.layouts.iter().enumerate();
-    entries.extend(
-        layouts.map(|(at, (name, _))| entry(format!("layout {name}"), Effect::SetLayout(at))),
-    );
-    for row in options(app) {
-        match row.word {
-            Some(word) => entries.push(entry(
-                format!("{} {word}", row.label.to_lowercase()),
-                Effect::StepOption(row.spec, Some(word), 1),
-            )),
-            None => entries.extend(choices(row.spec).into_iter().map(|choice| {
-                let name = format!("{} {choice}", row.label.to_lowercase());
-                entry(name, Effect::SetOption(row.spec, choice.to_owned()))
-            })),
-        }
-    }
-    let frameworks = RuleBase::shared();
-    entries.extend(frameworks.frameworks().iter().map(|framework| {
-        entry(format!("framework {}", framework.name), Effect::Find(framework.name.clone()))
-    }));
-    let parts = Catalogue::load().search("");
-    entries.extend(
-        parts
-            .into_iter()
-            .rev()
-            .map(|part| entry(format!("what-if {}", part.market_name), Effect::AddWhatIf(part))),
-    );
-    entries
 }
 
 /// What keys do on the tab in view, with the key.

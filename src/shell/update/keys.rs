@@ -152,7 +152,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Help => app.overlay = Some(Overlay::Help(SearchPage::default())),
         Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
         Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
-        Action::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
+        Action::Palette => app.overlay = Some(Overlay::Palette(Palette::new())),
         Action::Hosts => app.overlay = Some(Overlay::Hosts(HostsMenu::default())),
         Action::Explain => app.overlay = Some(Overlay::ErrorText(ErrorText::default())),
         Action::WhatIf => app.overlay = Some(Overlay::Picker(Picker::default())),

@@ -1,7 +1,7 @@
 //! The rule base: files parsed, checked, joined and indexed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::builtin;
 use super::condition::Part;
@@ -40,19 +40,29 @@ pub struct RuleBase {
 impl RuleBase {
     /// The rules compiled into the program, parsed on first use.
     pub fn builtin() -> &'static Self {
-        Self::builtin_arc()
-    }
-
-    /// The same, to be held beside bases that were put together at run time.
-    pub fn shared() -> Arc<Self> {
-        Arc::clone(Self::builtin_arc())
-    }
-
-    fn builtin_arc() -> &'static Arc<Self> {
-        static BASE: LazyLock<Arc<RuleBase>> = LazyLock::new(|| {
-            Arc::new(RuleBase::read_builtin().expect("the tests parse the built-in rule files"))
-        });
+        static BASE: LazyLock<Arc<RuleBase>> = LazyLock::new(RuleBase::shared);
         &BASE
+    }
+
+    /// The same, to be held beside bases that were put together at run time: in memory for as long as somebody holds them.
+    pub fn shared() -> Arc<Self> {
+        let mut held = Self::held();
+        held.upgrade().unwrap_or_else(|| {
+            let base = Self::read_builtin().expect("the tests parse the built-in rule files");
+            let base = Arc::new(base);
+            *held = Arc::downgrade(&base);
+            base
+        })
+    }
+
+    /// Whether these are the rules of [`RuleBase::shared`].
+    pub fn is_shared(self: &Arc<Self>) -> bool {
+        Weak::ptr_eq(&Self::held(), &Arc::downgrade(self))
+    }
+
+    fn held() -> MutexGuard<'static, Weak<Self>> {
+        static HELD: Mutex<Weak<RuleBase>> = Mutex::new(Weak::new());
+        HELD.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the rules compiled into the program anew; [`RuleBase::builtin`] does so once.

@@ -297,10 +297,9 @@ impl<'a> Matrix<'a> {
             Some(given) => {
                 (format!("{} {}", given.version, origin_word(given.origin)), Role::Accent)
             }
-            None => (
-                state.verdicts.known_version(&group.framework).unwrap_or("").to_owned(),
-                Role::Muted,
-            ),
+            None => {
+                (state.verdicts.known_version(&group.framework).unwrap_or_default(), Role::Muted)
+            }
         };
         if text_width(&version) + 2 < pen.rest() {
             pen.skip(2).put(&version, look.style(role));
