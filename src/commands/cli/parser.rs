@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use clap::builder::{
     OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser as _,
 };
@@ -21,8 +23,17 @@ Files:
   rules/*.toml beside it: your own rules, in the format of the built-in ones";
 
 /// The command line as clap sees it, made from the tables.
+#[cfg(test)]
 pub(crate) fn command(commands: Commands) -> Command {
     commands.named.iter().fold(root(commands), |root, spec| root.subcommand(subcommand(spec)))
+}
+
+/// The same for one line: a command that the line does not name is only listed. To make them all takes longer than to parse it.
+pub(super) fn command_for(commands: Commands, line: &[OsString]) -> Command {
+    commands.named.iter().fold(root(commands), |root, spec| {
+        let is_named = line.iter().any(|word| word == spec.name);
+        root.subcommand(if is_named { subcommand(spec) } else { listed(spec) })
+    })
 }
 
 fn root(commands: Commands) -> Command {
@@ -48,11 +59,12 @@ fn version() -> Arg {
 
 fn subcommand(spec: &'static CommandSpec) -> Command {
     let more = [spec.more, &examples(spec)].join("\n\n");
-    let command = Command::new(spec.name)
-        .about(spec.about)
-        .hide(spec.hidden)
-        .after_long_help(more.trim_start().to_owned());
+    let command = listed(spec).after_long_help(more.trim_start().to_owned());
     spec.specs().fold(command, |command, spec| command.args(arguments(spec)))
+}
+
+fn listed(spec: &'static CommandSpec) -> Command {
+    Command::new(spec.name).about(spec.about).hide(spec.hidden)
 }
 
 fn examples(spec: &CommandSpec) -> String {

@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 
 use super::command::{CommandSpec, Commands};
 use super::exit::CliError;
-use super::parser::command;
+use super::parser::command_for;
 use crate::config::{Form, Value, Values};
 
 /// The command line, understood but not yet joined with environment and configuration.
@@ -30,7 +30,8 @@ pub(crate) fn parse(
     commands: Commands,
     args: impl IntoIterator<Item = OsString>,
 ) -> Result<Parsed, CliError> {
-    let matches = match command(commands).try_get_matches_from(args) {
+    let line: Vec<OsString> = args.into_iter().collect();
+    let matches = match command_for(commands, &line).try_get_matches_from(line) {
         Ok(matches) => matches,
         Err(error) => return refused(&error),
     };
