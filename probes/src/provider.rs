@@ -60,6 +60,9 @@ pub trait Provider: Send {
     /// Stable name for threads, `doctor` and late marks.
     fn name(&self) -> &'static str;
 
+    /// Does what the first poll would otherwise do and needs no context for. May block.
+    fn prepare(&mut self) {}
+
     /// Asks once. May block; must not panic, and reports every failure inside the section.
     fn poll(&mut self, context: &Context) -> Section;
 }

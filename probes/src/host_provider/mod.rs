@@ -138,6 +138,11 @@ impl Provider for HostProvider {
         "host"
     }
 
+    fn prepare(&mut self) {
+        self.fixed.get_or_insert_with(|| Fixed::ask(&self.options));
+        self.system.iter_mut().for_each(System::refresh_cpu_usage);
+    }
+
     fn poll(&mut self, context: &Context) -> Section {
         let fixed = self.fixed.get_or_insert_with(|| Fixed::ask(&self.options));
         let processes = fixed.processes.ask(&context.gpu_processes, context.since_last);

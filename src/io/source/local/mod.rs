@@ -155,6 +155,10 @@ impl Asker {
                 let since_last = asked.map_or(Duration::ZERO, |asked| beat - asked);
                 let brief = self.shared.pace().brief;
                 self.gpus.ask(&Context { since_last, brief, ..Context::default() });
+                if asked.is_none() {
+                    // The GPUs take longer. What panics here does so in the poll too, which reports it.
+                    catch_unwind(AssertUnwindSafe(|| self.host.prepare())).ok();
+                }
                 (self.owed, asked, end) = (true, Some(beat), beat + GRACE);
             }
             while self.owed && self.wait(end) != Woken::Over {}
