@@ -41,12 +41,12 @@ impl Startup {
     }
 }
 
-/// Drops the pages of the program's own file that were mapped so far, and free memory of the heap. What is used again comes back from the
+/// Drops the pages of program and libraries that were mapped so far, and free memory of the heap. What is used again comes back from the
 /// page cache: after the start that is a third of them.
 fn give_back() {
-    for (begin, length) in code() {
-        // SAFETY: the range is one read-only mapping of the program's file that was never written to, so that each page is read anew
-        // from the file when it is next used.
+    for (begin, length) in unwritten() {
+        // SAFETY: the range is one read-only mapping of a file that holds no page of its own, so that each is read anew from the file when
+        // it is next used.
         unsafe {
             libc::madvise(ptr::with_exposed_provenance_mut(begin), length, libc::MADV_DONTNEED)
         };
@@ -58,55 +58,94 @@ fn give_back() {
     };
 }
 
-/// Mappings of the program's file that are code or constants. What the loader relocated comes behind the code and is left alone.
-fn code() -> Vec<(usize, usize)> {
-    let (Ok(maps), Ok(program)) =
-        (fs::read_to_string("/proc/self/maps"), fs::read_link("/proc/self/exe"))
-    else {
-        return Vec::new();
-    };
-    mappings(&maps, &program.to_string_lossy())
+/// Mappings of files, code or constants, that nothing was written to.
+fn unwritten() -> Vec<(usize, usize)> {
+    fs::read_to_string("/proc/self/smaps").map(|smaps| mappings(&smaps)).unwrap_or_default()
 }
 
-fn mappings(maps: &str, program: &str) -> Vec<(usize, usize)> {
-    let of_program = maps.lines().filter_map(|line| {
-        let mut words = line.splitn(6, ' ');
-        let (range, access, offset) = (words.next()?, words.next()?, words.next()?);
-        let path = words.nth(2)?.trim_start();
-        let (begin, end) = range.split_once('-')?;
-        let number = |text| usize::from_str_radix(text, 16).ok();
-        let (begin, end) = (number(begin)?, number(end)?);
-        let is_fixed = access == "r-xp" || (access == "r--p" && number(offset)? == 0);
-        (path == program && is_fixed && begin < end).then_some((begin, end - begin))
-    });
-    of_program.collect()
+fn mappings(smaps: &str) -> Vec<(usize, usize)> {
+    let (mut found, mut head, mut is_written) = (Vec::new(), "", false);
+    for (word, rest) in smaps.lines().filter_map(|line| Some((line.split_once(' ')?.0, line))) {
+        let is_zero = || rest.ends_with(" 0 kB");
+        match word {
+            "Anonymous:" => is_written = !is_zero(),
+            "Swap:" if !is_written && is_zero() => found.extend(file_range(head)),
+            _ if !word.ends_with(':') => head = rest,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The range of a mapping, if it is of a file and cannot be written to.
+fn file_range(head: &str) -> Option<(usize, usize)> {
+    let mut words = head.split_ascii_whitespace();
+    let (range, access) = (words.next()?, words.next()?);
+    let (begin, end) = range.split_once('-')?;
+    let number = |text| usize::from_str_radix(text, 16).ok();
+    let (begin, end) = (number(begin)?, number(end)?);
+    let is_file = words.nth(3).is_some_and(|path| path.starts_with('/'));
+    (is_file && matches!(access, "r-xp" | "r--p") && begin < end).then(|| (begin, end - begin))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MAPS: &str = "\
-55d000000000-55d000800000 r--p 00000000 fe:00 123                        /opt/war scope
-55d000800000-55d001800000 r-xp 00800000 fe:00 123                        /opt/war scope
-55d001800000-55d001900000 r--p 01800000 fe:00 123                        /opt/war scope
-55d001900000-55d001901000 rw-p 01900000 fe:00 123                        /opt/war scope
-7f0000000000-7f0000100000 r-xp 00028000 fe:00 124                        /lib/libc.so.6
-7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0                          [stack]
-";
+    fn mapping(head: &str, anonymous: &str, swap: &str) -> String {
+        format!(
+            "{head}\nRss:      64 kB\nAnonymous:    {anonymous}\nSwap:      {swap}\nVmFlags: rd ex mr mw me\n"
+        )
+    }
 
     #[test]
-    fn only_code_and_constants_of_the_program_are_dropped() {
-        let want = [(0x55d0_0000_0000, 0x80_0000), (0x55d0_0080_0000, 0x100_0000)];
-        assert_eq!(mappings(MAPS, "/opt/war scope"), want);
-        assert_eq!(mappings(MAPS, "/opt/other"), []);
+    fn only_mappings_of_files_that_nobody_wrote_to_are_dropped() {
+        let smaps = [
+            mapping(
+                "55d000000000-55d000800000 r--p 00000000 fe:00 1  /opt/war scope",
+                "0 kB",
+                "0 kB",
+            ),
+            mapping(
+                "55d000800000-55d001800000 r-xp 00800000 fe:00 1  /opt/war scope",
+                "0 kB",
+                "0 kB",
+            ),
+            mapping(
+                "55d001800000-55d001900000 r--p 01800000 fe:00 1  /opt/war scope",
+                "840 kB",
+                "0 kB",
+            ),
+            mapping(
+                "55d001900000-55d001901000 rw-p 01900000 fe:00 1  /opt/war scope",
+                "0 kB",
+                "0 kB",
+            ),
+            mapping(
+                "7f0000000000-7f0000100000 r-xp 00028000 fe:00 2  /lib/libc.so.6",
+                "0 kB",
+                "4 kB",
+            ),
+            mapping(
+                "7f0000200000-7f0000300000 r-xp 00010000 fe:00 3  /lib/libm.so.6",
+                "0 kB",
+                "0 kB",
+            ),
+            mapping("7f0000400000-7f0000500000 r--p 00000000 00:00 0 ", "0 kB", "0 kB"),
+            mapping("7ffc00000000-7ffc00021000 r-xp 00000000 00:00 0  [vdso]", "0 kB", "0 kB"),
+        ];
+        let want = [
+            (0x55d0_0000_0000, 0x80_0000),
+            (0x55d0_0080_0000, 0x100_0000),
+            (0x7f00_0020_0000, 0x10_0000),
+        ];
+        assert_eq!(mappings(&smaps.concat()), want);
     }
 
     #[test]
     fn the_program_lives_on_without_them() {
-        let before = code();
-        assert!(!before.is_empty());
+        assert!(!unwritten().is_empty());
         give_back();
-        assert_eq!(code(), before);
+        assert!(!unwritten().is_empty());
     }
 }
