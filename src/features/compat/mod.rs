@@ -51,6 +51,8 @@ pub struct Compat {
     pub served: Served,
     /// What lies over the tab.
     pub popup: Option<Popup>,
+    /// Frames for which the rules are still kept.
+    kept: u8,
 }
 
 impl Compat {

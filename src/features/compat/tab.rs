@@ -6,6 +6,9 @@ use crate::features::{Effect, Feature, Input, PopupEvent, Shared};
 use crate::text::clean_lines;
 use crate::widgets::{Hit, Shown, Surface};
 
+/// Frames for which the rules stay in memory once the tab is left: who comes back soon does not wait for them.
+const KEPT: u8 = 60;
+
 impl Feature for Compat {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
         panel::render(self, shared, on);
@@ -19,6 +22,7 @@ impl Feature for Compat {
         } else if self.verdicts.has_model() || !is_alike(before, &shared.frame) {
             self.verdicts.renew(&shared.frame);
         }
+        self.kept = self.kept.saturating_sub(1);
         let mut effects = self.look_around(shared, shared.was_unplugged(before));
         effects.extend(self.recall(shared));
         effects.extend(self.watch(shared));
@@ -31,7 +35,9 @@ impl Feature for Compat {
 
     /// Out of view, what was answered is all that is shown.
     fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {
-        if !in_view {
+        if in_view {
+            self.kept = KEPT;
+        } else if self.kept == 0 {
             self.verdicts.let_rules_go();
         }
         Vec::new()
