@@ -84,7 +84,12 @@ const BLOCKS: &[Block] = &[
         "in three parts: below 9.0, of 35, 18 right, 8 unknown, 4 confidently wrong, from 9.0 on, of 25, 17, 5, 2; put down when the \
          rules were done, below 9.0, of 22, 8, 4, 5, and from 9.0 on, of 12, 5, 1, 6; when they were mended by those, of 23, 8, 8, 5",
     ),
-    block("lot_serving", 0, "unasked"),
+    block(
+        "lot_serving",
+        19,
+        "up to 8.9, of 18, 7 right, 6 unknown, 5 confidently wrong, and from 9.0 on, of 23, 12 right, 0 of 1 without a known obstacle, \
+         7 unknown, 3 confidently wrong",
+    ),
     block("local_seen", 8, "7 of 10 right, 2 unknown"),
 ];
 
