@@ -86,7 +86,7 @@ const BLOCKS: &[Block] = &[
     ),
     block(
         "lot_serving",
-        19,
+        31,
         "up to 8.9, of 18, 7 right, 6 unknown, 5 confidently wrong, and from 9.0 on, of 23, 12 right, 0 of 1 without a known obstacle, \
          7 unknown, 3 confidently wrong",
     ),
