@@ -2,9 +2,9 @@
 //!
 //! A good rule that names fewer keys than were asked decides those it names. Where good rules name every key, and every two keys that
 //! meet in one kernel are named together, the parts make a whole. Otherwise nothing is known against the question and what nobody
-//! named is silent; unless it is a key that decides which kernel runs, a model with kernels of its own, or a value known to work on other
-//! devices or versions only: then the answer is open, but for a check of the framework that names the value and lets the device pass. That a build was made for
-//! this device needs no rule: it takes nothing away.
+//! named is silent; unless it is a key that decides which kernel runs, a cache beside a kernel that reads it, a model with kernels of its
+//! own, or a value known to work on other devices or versions only: then the answer is open, but for a check of the framework that names
+//! the value and lets the device pass. That a build was made for this device needs no rule: it takes nothing away.
 //!
 //! A good rule counts for less than it says in two steps: on a device that loads the code of the one it was seen on, and where the
 //! question leaves the number format or a package open, and no other value of it is known to fail.

@@ -9,9 +9,9 @@ use warpscope_probes::rules::{
 };
 
 use super::composition::Weakened;
+use super::defaults::without_defaults;
 use super::findings::Findings;
 use super::question::Question;
-use super::telling::telling;
 use super::verdict::Outcome;
 
 /// Longest chain of fallbacks that is followed; a longer one means that rules refer to each other in a cycle.
@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
             question.version.as_deref().and_then(|text| text.parse().ok());
         let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
         let plan = Self { base, question, version, spills, resolved: RefCell::default() };
-        plan.resolve(telling(&question.config, || base.rules_of(&question.framework)));
+        plan.resolve(without_defaults(&question.config, || base.rules_of(&question.framework)));
         plan
     }
 

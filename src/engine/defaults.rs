@@ -1,4 +1,4 @@
-//! What of a question says nothing where no rule of the framework speaks of it.
+//! Settings that state a default: they say nothing where no rule of the framework speaks of them.
 
 use warpscope_probes::rules::{Rule, Settings};
 
@@ -7,23 +7,23 @@ use super::composition::OFFICIAL_WHEELS;
 /// What is done with a model unless something else is asked for.
 const INFERENCE: &str = "inference";
 
-/// Whether a rule speaks of something, and the configuration without it.
-type Habit = (fn(&Rule, &Settings) -> bool, fn(Settings) -> Settings);
+/// Whether a rule speaks of a setting, and the configuration without that setting where it states the default.
+type DefaultSetting = (fn(&Rule, &Settings) -> bool, fn(Settings) -> Settings);
 
-const HABITS: &[Habit] = &[
+const DEFAULTS: &[DefaultSetting] = &[
     (names_platform, Settings::with_plain_linux),
     (names_open_type, Settings::without_open_type),
-    (tells_inference, without_inference),
+    (names_inference, without_inference),
     (|rule, _| rule.selector.has("wheel"), without_official_wheel),
 ];
 
-/// The configuration without what no rule of the framework speaks of: that the system is Linux, that the type is left to a checkpoint
-/// nobody named, that a model is run and not trained, and which of its builds is taken.
-pub(super) fn telling<'a, R: Iterator<Item = &'a Rule>>(
+/// The configuration without the defaults that no rule of the framework speaks of: that the system is Linux, that the type is left to a
+/// checkpoint nobody named, that a model is run and not trained, and which of its official builds is taken.
+pub(super) fn without_defaults<'a, R: Iterator<Item = &'a Rule>>(
     config: &Settings,
     rules: impl Fn() -> R,
 ) -> Settings {
-    HABITS.iter().fold(config.clone(), |config, (speaks, without)| {
+    DEFAULTS.iter().fold(config.clone(), |config, (speaks, without)| {
         if rules().any(|rule| speaks(rule, &config)) { config } else { without(config) }
     })
 }
@@ -36,7 +36,7 @@ fn names_open_type(rule: &Rule, _: &Settings) -> bool {
     rule.selector.names("dtype", "auto") && !rule.selector.has("checkpoint_dtype")
 }
 
-fn tells_inference(rule: &Rule, _: &Settings) -> bool {
+fn names_inference(rule: &Rule, _: &Settings) -> bool {
     let names = |value| rule.selector.names("operation", value);
     names(INFERENCE) && !names("unset")
 }
