@@ -222,6 +222,16 @@ mod tests {
         assert_eq!(asked("lmdeploy", "0.18.0", "torch"), None, "a range is no version");
     }
 
+    /// They are searched as text: rows of a framework elsewhere, or in quotes, would be lost.
+    #[test]
+    fn releases_of_a_framework_stand_together() {
+        let rows = || TAGS.lines().skip(1).map(|row| row.split(',').next().unwrap_or_default());
+        let frameworks: std::collections::BTreeSet<&str> = rows().collect();
+        let found: usize = frameworks.iter().map(|framework| tags(framework).count()).sum();
+        assert_eq!(found, rows().count());
+        assert!(!TAGS.contains('"'));
+    }
+
     #[test]
     fn a_date_stands_for_the_newest_release_of_its_time() {
         assert_eq!(release_on("vllm", "2025-03"), Some("0.8.2"));
