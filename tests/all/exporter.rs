@@ -162,7 +162,7 @@ fn promtool_accepts_the_page() {
 /// Runs Prometheus' own tool, which must be content.
 fn promtool(args: &[&str], input: &str) {
     // As `.ci/servers` unpacks it, where it is not installed.
-    let unpacked = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/root/usr/bin");
+    let unpacked = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/unpacked/usr/bin");
     let mut tool = Command::new("promtool");
     tool.env("PATH", format!("/usr/bin:/bin:{unpacked}"));
     tool.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

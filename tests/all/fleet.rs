@@ -79,7 +79,7 @@ impl Drop for Server {
 }
 
 fn program(name: &str) -> Option<PathBuf> {
-    let unpacked = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/root/usr/bin");
+    let unpacked = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/unpacked/usr/bin");
     let found = ["/usr/bin", unpacked].map(|folder| Path::new(folder).join(name));
     let found = found.into_iter().find(|path| path.exists());
     if found.is_none() {

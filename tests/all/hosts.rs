@@ -29,7 +29,7 @@ impl Drop for Server {
 }
 
 /// Debian's packages as `.ci/servers` unpacks them.
-const UNPACKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/root/usr");
+const UNPACKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/unpacked/usr");
 
 fn sshd() -> Option<PathBuf> {
     let path = ["/usr/sbin/sshd".to_owned(), format!("{UNPACKED}/sbin/sshd")].map(PathBuf::from);
