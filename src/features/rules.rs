@@ -1,11 +1,11 @@
-//! The rules that verdicts are by, held while somebody asks them.
+//! The rules that decide verdicts, in memory only while they are in use.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use warpscope_probes::rules::RuleBase;
 
-/// Rules to answer by. The program's own can be let go: the next question reads them again, in milliseconds, and they take megabytes.
+/// Rules to answer by. The built-in ones can be released: they take megabytes, and the next question reads them again in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Rules(RefCell<Option<Arc<RuleBase>>>);
 

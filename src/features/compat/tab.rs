@@ -6,7 +6,7 @@ use crate::features::{Effect, Feature, Input, PopupEvent, Shared};
 use crate::text::clean_lines;
 use crate::widgets::{Hit, Shown, Surface};
 
-/// Frames for which the rules stay in memory once the tab is left: who comes back soon does not wait for them.
+/// Frames for which the rules stay in memory once the tab is left, a minute at the usual interval: who comes back soon does not wait.
 const KEPT: u8 = 60;
 
 impl Feature for Compat {

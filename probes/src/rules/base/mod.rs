@@ -44,7 +44,7 @@ impl RuleBase {
         &BASE
     }
 
-    /// The same, to be held beside bases that were put together at run time: in memory for as long as somebody holds them.
+    /// The same, counted: they stay in memory as long as any reference does.
     pub fn shared() -> Arc<Self> {
         let mut held = Self::held();
         held.upgrade().unwrap_or_else(|| {
