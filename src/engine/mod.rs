@@ -5,6 +5,7 @@ mod answer;
 mod assumptions;
 mod built_for;
 mod composition;
+mod confidence;
 mod decision;
 mod defaults;
 mod evaluate;
@@ -35,7 +36,7 @@ pub use matrix::{Matrix, Row, matrix, rows};
 pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{
-    Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Scope, StageAnswer, Step, StepKind,
-    Verdict,
+    Cell, Confidence, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Scope, StageAnswer, Step,
+    StepKind, Verdict,
 };
 pub use versions::versions_of;

@@ -130,6 +130,16 @@ impl Level {
             Self::Live => "m",
         }
     }
+
+    /// How it is known, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Rule => "by rule",
+            Self::Published => "by its published wheel",
+            Self::Inspected => "inspected here",
+            Self::Live => "measured here",
+        }
+    }
 }
 
 /// One thing that is known, and from where.
@@ -204,6 +214,16 @@ pub struct Cell {
     pub disputed: bool,
 }
 
+/// How sure an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// It rests on facts read in their sources or found on this machine, and these cover everything that was asked.
+    High,
+    /// A fact is inferred, or a setting covered by none.
+    Medium,
+}
+
 /// The answer for one GPU, one framework and one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -224,6 +244,12 @@ pub struct Verdict {
     pub level: Option<Level>,
     /// Whether weaker evidence disagrees.
     pub disputed: bool,
+    /// How sure the answer is; null where it claims nothing.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
+    /// What keeps it from being surer, one phrase each.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// Why, in one sentence a newcomer understands.
     pub reason: String,
     /// What it needs, one phrase.
@@ -248,6 +274,15 @@ pub struct Verdict {
     /// Which stages of a start-up were decided, by what, and which are silent.
     #[serde(default)]
     pub stages: Vec<StageAnswer>,
+}
+
+impl Verdict {
+    /// What kind of evidence decided, whether something contradicts it, and whether it is less than sure.
+    pub(crate) fn told_by(&self) -> String {
+        let disputed = if self.disputed { ", disputed" } else { "" };
+        let sure = if self.doubts.is_empty() { "" } else { ", medium confidence" };
+        format!("{}{disputed}{sure}", self.level.map_or("no evidence", Level::words))
+    }
 }
 
 /// One stage of a start-up in a verdict.

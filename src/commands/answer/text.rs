@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::engine::{Level, Origin, Outcome, Question, Verdict};
+use crate::engine::{Origin, Outcome, Question, Verdict};
 use crate::io::sink::printer::{TextColor, colored, is_mark};
 use crate::text::clean;
 
@@ -53,21 +53,9 @@ impl Style {
     }
 }
 
-/// Level as a word.
-pub(crate) fn level_word(level: Option<Level>) -> &'static str {
-    match level {
-        None => "no evidence",
-        Some(Level::Rule) => "by rule",
-        Some(Level::Published) => "by its published wheel",
-        Some(Level::Inspected) => "inspected here",
-        Some(Level::Live) => "measured here",
-    }
-}
-
 /// First line of a verdict.
 pub(crate) fn title(verdict: &Verdict, style: Style) -> String {
     let dot = style.dot();
-    let disputed = if verdict.disputed { ", disputed" } else { "" };
     let name = format!(
         "{} {dot} {} {} {dot} {}",
         verdict.gpu,
@@ -77,10 +65,10 @@ pub(crate) fn title(verdict: &Verdict, style: Style) -> String {
     );
     let outcome = style.paint(verdict.outcome, verdict.outcome.words());
     format!(
-        "{} {}: {outcome} ({}{disputed})",
+        "{} {}: {outcome} ({})",
         style.symbol(verdict.outcome),
         style.clean(&name),
-        level_word(verdict.level)
+        verdict.told_by()
     )
 }
 
@@ -104,6 +92,7 @@ pub(crate) fn reasons(text: &mut String, verdict: &Verdict, style: Style) {
     field(text, "why", &verdict.reason, style);
     field(text, "needs", &verdict.needs, style);
     field(text, "has", &verdict.has, style);
+    field(text, "doubt", &verdict.doubts.join("; "), style);
     verbatim(
         text,
         "the message you would see (`warpscope explain` reads it)",
@@ -121,7 +110,7 @@ pub(crate) fn evidence(text: &mut String, verdict: &Verdict, style: Style) {
         let line =
             format!("{} {}: {}", style.symbol(one.outcome), one.id, style.clean(&one.detail));
         wrapped(text, &line, 4, 6, style);
-        let level = level_word(Some(one.level));
+        let level = one.level.words();
         let source = format!("{}; {level}, {}", style.clean(&one.source), one.retrieved);
         wrapped(text, &source, 6, 6, style);
     }

@@ -9,7 +9,7 @@ use warpscope_probes::model::Model;
 
 use crate::commands::answer::text::{origin_word, summary};
 use crate::commands::check::Report;
-use crate::engine::{Level, Question, Verdict};
+use crate::engine::{Confidence, Level, Question, Verdict};
 use crate::io::sink::csv::quoted;
 use crate::io::sink::jsonl;
 use crate::text::markdown as escaped;
@@ -72,6 +72,7 @@ const COLUMNS: &[(&str, Cell)] = &[
     ("outcome", |_, verdict| verdict.outcome.id().to_owned()),
     ("level", |_, verdict| verdict.level.map_or("", level_id).to_owned()),
     ("disputed", |_, verdict| verdict.disputed.to_string()),
+    ("confidence", |_, verdict| verdict.confidence.map_or("", confidence_id).to_owned()),
     ("reason", |_, verdict| verdict.reason.clone()),
     ("needs", |_, verdict| verdict.needs.clone()),
     ("has", |_, verdict| verdict.has.clone()),
@@ -84,6 +85,13 @@ fn level_id(level: Level) -> &'static str {
         Level::Published => "published",
         Level::Inspected => "inspected",
         Level::Live => "live",
+    }
+}
+
+fn confidence_id(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "high",
+        Confidence::Medium => "medium",
     }
 }
 

@@ -127,6 +127,8 @@ fn fixes_are_numbered_with_their_cost_and_what_follows() {
         outcome: Outcome::Fails,
         level: Some(Level::Rule),
         disputed: false,
+        confidence: None,
+        doubts: Vec::new(),
         reason: "it does".to_owned(),
         needs: String::new(),
         has: String::new(),

@@ -66,6 +66,7 @@ fn summary(verdict: &Verdict, style: Style) -> String {
     for step in verdict.steps.iter().filter(|step| step.kind == StepKind::Stops).take(MORE_CAUSES) {
         field(&mut text, "and", &step.text, style);
     }
+    field(&mut text, "doubt", &verdict.doubts.join("; "), style);
     let fixes = all_fixes(verdict);
     if let Some(first) = fixes.first() {
         wrapped(&mut text, &format!("do{}", about(first, style)), 2, 9, style);

@@ -11,13 +11,14 @@ use warpscope_probes::rules::RuleBase;
 
 use super::age::as_of;
 use super::answer::Answer;
+use super::confidence::doubts;
 use super::decision::DecidedBy;
 use super::explanation::Explanation;
 use super::fix::fixes;
 use super::question::Question;
 use super::target::Target;
 use super::unversioned::{Chosen, by_release, plans};
-use super::verdict::{Finding, Verdict};
+use super::verdict::{Confidence, Finding, Verdict};
 use super::words::{Filler, has};
 
 /// Answers one question for one device. `extra` is what inspection and live probes found about this very question.
@@ -52,7 +53,7 @@ fn answer(
     let questions = by_release(base, question);
     let plans = plans(base, &questions);
     let chosen = Chosen::new(&plans, target, extra.iter());
-    verdict(&chosen.answer).holding(&chosen)
+    verdict(&chosen.answer).holding(&chosen).weighed()
 }
 
 impl Answer<'_> {
@@ -72,6 +73,8 @@ impl Answer<'_> {
             outcome: decision.outcome,
             level: decision.level,
             disputed: decision.disputed,
+            confidence: None,
+            doubts: doubts(self),
             reason: explanation.reason(),
             needs: explanation.needs(),
             has: self.has(),
@@ -108,6 +111,15 @@ impl Verdict {
             self.reason = format!("{holds}: {}", self.reason);
             self.disputed = chosen.disputed;
         }
+        self
+    }
+
+    /// Says how sure it is, all doubts known.
+    fn weighed(mut self) -> Self {
+        let claims = self.outcome.runs() || self.outcome.is_bad();
+        let sure = self.doubts.is_empty() && !self.disputed;
+        self.confidence =
+            claims.then_some(if sure { Confidence::High } else { Confidence::Medium });
         self
     }
 }

@@ -81,12 +81,17 @@ impl Settings {
         self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
     }
 
+    /// What says something: every key that is not set to nothing.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(_, value)| *value != NOTHING)
+    }
+
     /// What a rule must speak of to speak of the whole: neither the model nor the packages.
     pub fn route_keys(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.iter().filter(|(key, value)| {
+        self.named().filter(|(key, _)| {
             let package = key.contains('.') || kind_of(key) == Ok(Kind::Package);
             let aside = MODEL_KEYS.contains(key) || SPLIT_KEYS.contains(key);
-            *value != NOTHING && !aside && !package
+            !aside && !package
         })
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn pane(
             let what_if = if what_if == Some(Presence::WhatIf) { "what-if, " } else { "" };
             (
                 title(look, &verdict, state.verdicts.planned.fits(row, column)).to_vec(),
-                format!("{what_if}{}", told_by(&verdict)),
+                format!("{what_if}{}", verdict.told_by()),
                 page,
             )
         }
@@ -91,18 +91,6 @@ pub(crate) fn pane(
     }
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     page.draw(0, inner, buffer, hits);
-}
-
-/// What kind of evidence decided, and whether something contradicts it.
-fn told_by(verdict: &Verdict) -> String {
-    let by = match verdict.level {
-        None => "no evidence",
-        Some(Level::Rule) => "by rule",
-        Some(Level::Published) => "by its published wheel",
-        Some(Level::Inspected) => "inspected here",
-        Some(Level::Live) => "measured here",
-    };
-    if verdict.disputed { format!("{by}, disputed") } else { by.to_owned() }
 }
 
 /// The answer for a pane: what matters most first, each part cut short where not everything fits.
@@ -187,12 +175,13 @@ fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usize) -> Page 
     let mut w = PageWriter::new(look, width);
     let role = outcome_role(verdict.outcome);
     let answer =
-        format!("{} {}, {}", symbol(look, verdict.outcome), verdict.outcome, told_by(verdict));
+        format!("{} {}, {}", symbol(look, verdict.outcome), verdict.outcome, verdict.told_by());
     w.labelled("answer", &answer, role);
     w.labelled("as of", verdict.as_of.as_deref().unwrap_or(""), Role::Warn);
     w.labelled("why", &verdict.reason, Role::Text);
     w.labelled("needs", &verdict.needs, Role::Text);
     w.labelled("has", &verdict.has, Role::Text);
+    w.labelled("doubt", &verdict.doubts.join("; "), Role::Muted);
     chain(&mut w, verdict);
     evidence(&mut w, verdict);
     if verdict.symptom.is_some() {
@@ -377,6 +366,8 @@ mod tests {
             outcome: Outcome::Fails,
             level: Some(Level::Inspected),
             disputed: true,
+            confidence: None,
+            doubts: Vec::new(),
             reason: "there is no bfloat16".into(),
             needs: "sm_80".into(),
             has: "sm_75".into(),

@@ -1,0 +1,55 @@
+//! What keeps an answer from being sure: facts one step removed from their source, and settings that no fact covers.
+//!
+//! Asked of the rules that stood before a report was put down, answers without a doubt held far more often than those with one
+//! (`docs/reference.md` has the figures).
+
+use warpscope_probes::rules::{Confidence, Effect, Rule};
+
+use super::answer::Answer;
+use super::decision::DecidedBy;
+use super::verdict::Outcome;
+
+/// Why an answer may not hold, one phrase each. Of what was measured or found on this machine nothing is doubted.
+pub(super) fn doubts(answer: &Answer<'_>) -> Vec<String> {
+    match answer.decision.by {
+        DecidedBy::Rule(rule) if rule.effect.is_bad() => inferred(rule).into_iter().collect(),
+        DecidedBy::Rule(_) | DecidedBy::Parts if answer.decision.outcome.runs() => {
+            doubts_of_good(answer)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn doubts_of_good(answer: &Answer<'_>) -> Vec<String> {
+    let open = answer.matches.undecided().any(|one| one.rule.effect.is_bad());
+    let open = open.then(|| "a rule that might stop it is undecided".to_owned());
+    let stale = super::age::as_of(answer).map(|_| "newer than what the rules cover".to_owned());
+    let guessed = match answer.decision.confirmed {
+        Some(_) => None,
+        None => supporting(answer).find_map(inferred),
+    };
+    guessed.into_iter().chain(uncovered(answer)).chain(open).chain(stale).collect()
+}
+
+fn inferred(rule: &Rule) -> Option<String> {
+    (rule.confidence == Confidence::Med).then(|| format!("{} is inferred from its source", rule.id))
+}
+
+/// Settings asked about that no rule behind the answer names.
+fn uncovered(answer: &Answer<'_>) -> Option<String> {
+    let named = |key: &str| supporting(answer).any(|rule| rule.selector.has(key));
+    let open = answer.question.config.named().filter(|(key, _)| !named(key));
+    let open: Vec<String> = open.map(|(key, value)| format!("{key} {value}")).collect();
+    (!open.is_empty()).then(|| format!("no rule names {}", open.join(" or ")))
+}
+
+/// The rules that an answer rests on: those that let it run, and those that say what is run.
+fn supporting<'s>(answer: &'s Answer<'_>) -> impl Iterator<Item = &'s Rule> {
+    let by_parts = matches!(answer.decision.by, DecidedBy::Parts);
+    let counts = move |one: &Rule, whole: bool| {
+        let runs = Outcome::from(one.effect).runs() && (whole || by_parts);
+        runs || one.effect == Effect::Resolves
+    };
+    let applying = answer.matches.applying();
+    applying.filter(move |one| counts(one.rule, one.whole || !one.own)).map(|one| one.rule)
+}
