@@ -100,7 +100,8 @@ pub(crate) fn code() -> Vec<(String, String)> {
         let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
         (name, lines.collect::<Vec<_>>().join("\n"))
     };
-    found.into_iter().map(read).filter(|(name, _)| !name.ends_with("tests.rs")).collect()
+    let is_test = |name: &str| name.ends_with("tests.rs") || name.contains("/tests/");
+    found.into_iter().map(read).filter(|(name, _)| !is_test(name)).collect()
 }
 
 fn layer(module: &str) -> Option<usize> {
