@@ -1,18 +1,16 @@
+//! The table of verdicts, without and with the keys that change it.
+
 use std::time::Duration;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::DriverState;
-use warpscope_probes::gpu::Presence;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::Settings as Configuration;
-use warpscope_probes::units::Bytes;
 use warpscope_probes::{Frame, Gpu};
 
-use super::model::{Choice, Dialog, State};
 use super::view::{CompatView, Only, Order};
 use super::*;
 use crate::engine::installed::Installed;
-use crate::engine::plan::Fits;
 use crate::engine::{
     AssumedVersion, Evidence, Finding, Level, Origin, Outcome, Scope, versions_of,
 };
@@ -22,6 +20,13 @@ use crate::shell::keymap::Keymap;
 use crate::shell::tabs::Tab;
 use crate::shell::update::update;
 use crate::shell::{App, Cmd, Hit, Msg, Settings};
+
+mod dialog;
+mod keys;
+mod planning;
+
+/// 18 GiB of weights, 40 heads.
+const QWEN: &str = "Qwen/Qwen2.5-32B-Instruct-AWQ";
 
 /// A framework of two rows: fp16 runs from `needs` on and only from version 1.5, fp32 everywhere.
 fn framework(id: &str, name: &str, needs: &str) -> String {
@@ -217,162 +222,6 @@ fn press(app: &mut App, keys: &str) -> Vec<Cmd> {
     cmds
 }
 
-/// The line the cursor is on, as text.
-fn here(app: &App) -> String {
-    text(&app.tabs.compat.verdicts, &app.tabs.compat.view)[app.tabs.compat.view.row.at].clone()
-}
-
-#[test]
-fn the_cursor_begins_on_a_row_and_stays_on_it_whatever_is_hidden_around_it() {
-    let mut app = app();
-    assert_eq!((here(&app).as_str(), app.tabs.compat.view.row.at), ("half precision", 1));
-    press(&mut app, "l j j j");
-    assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)));
-    for keys in ["f", "s", "s", "s", "s", "f", "f", "/ a l enter", "esc"] {
-        press(&mut app, keys);
-        assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)), "{keys}");
-    }
-    press(&mut app, "z");
-    assert_eq!(here(&app), "ALPHA 2");
-    press(&mut app, "Z");
-    assert_eq!(
-        text(&app.tabs.compat.verdicts, &app.tabs.compat.view),
-        ["ZETA 2", "ALPHA 2", "VLLM 2"]
-    );
-    assert_eq!(here(&app), "ALPHA 2");
-    press(&mut app, "Z enter");
-    assert_eq!(here(&app), "ALPHA 2", "enter folds a head");
-    press(&mut app, "enter j enter");
-    assert!(matches!(app.tabs.compat.popup, Some(Popup::Why(_))), "and opens a row");
-}
-
-#[test]
-fn a_click_on_a_head_folds_it_and_the_second_on_a_cell_opens_it() {
-    let mut app = app();
-    let click = |app: &mut App, hit| drop(update(app, Msg::Click(hit)));
-    click(&mut app, Hit::Cell { row: 0, column: 0 });
-    assert_eq!(here(&app), "ZETA 2");
-    click(&mut app, Hit::Cell { row: 2, column: 1 });
-    assert_eq!((here(&app).as_str(), app.tabs.compat.view.column.at), ("half precision", 1));
-    assert_eq!(app.tabs.compat.popup, None);
-    click(&mut app, Hit::Cell { row: 2, column: 1 });
-    assert!(matches!(app.tabs.compat.popup, Some(Popup::Why(_))));
-    press(&mut app, "esc");
-    click(&mut app, Hit::Gpu(2));
-    assert_eq!(app.tabs.compat.view.column.at, 2);
-}
-
-#[test]
-fn keys_step_through_versions_and_take_the_choice_back() {
-    let mut app = app();
-    press(&mut app, "<");
-    assert_eq!(
-        app.tabs.compat.verdicts.given("zeta").map(|given| given.version.as_str()),
-        Some("1.5")
-    );
-    press(&mut app, "< <");
-    assert_eq!(
-        app.tabs.compat.verdicts.given("zeta").map(|given| given.version.as_str()),
-        Some("1.0")
-    );
-    assert!(app.toast.as_ref().is_some_and(|toast| toast.0.contains("no older version")));
-    press(&mut app, "> v");
-    assert_eq!(app.tabs.compat.verdicts.given("zeta"), None);
-    press(&mut app, "v");
-    assert!(app.toast.is_some());
-}
-
-#[test]
-fn a_what_if_gpu_comes_with_its_column_selected_and_goes_again() {
-    let mut app = app();
-    press(&mut app, "w b 2 0 0 enter");
-    assert_eq!((app.shared.frame.gpus.len(), app.tabs.compat.view.column.at), (4, 3));
-    assert_eq!(app.shared.frame.gpus[3].presence, Presence::WhatIf);
-    assert_eq!(app.tabs.compat.verdicts.cell(0, 3).map(|cell| cell.outcome), Some(Outcome::Works));
-    press(&mut app, "x");
-    assert_eq!((app.shared.frame.gpus.len(), app.tabs.compat.view.column.at), (3, 2));
-    press(&mut app, "x");
-    assert_eq!(app.shared.frame.gpus.len(), 3, "a real one stays");
-}
-
-fn model(name: &str) -> Model {
-    let settings = Configuration::new([("dtype", "fp32")]).expect("reads");
-    Model { name: name.into(), settings, ..Model::default() }
-}
-
-#[test]
-fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
-    let mut app = app();
-    let asked = [compat::Cmd::ListModels, compat::Cmd::ReadModel("/m".into())];
-    assert_eq!(press(&mut app, "m / m enter"), asked.map(Cmd::Compat));
-    let failed = Err("there is none".to_owned());
-    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), failed)));
-    let failed = |app: &App| match &app.tabs.compat.popup {
-        Some(Popup::Model(Dialog { state: State::Failed(why), .. })) => Some(why.clone()),
-        _ => None,
-    };
-    assert_eq!(failed(&app).as_deref(), Some("there is none"));
-    assert_eq!(press(&mut app, "2 enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m2".into()))]);
-    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), Ok(Box::new(model("late"))))));
-    assert_eq!(
-        app.tabs.compat.verdicts.assumptions().model,
-        None,
-        "an answer nobody waits for is left out"
-    );
-    update(&mut app, Msg::Compat(compat::Msg::Model("/m2".into(), Ok(Box::new(model("m2"))))));
-    assert_eq!(
-        (&app.tabs.compat.popup, app.tabs.compat.verdicts.assumptions().model.is_some()),
-        (&None, true)
-    );
-    assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Works));
-    press(&mut app, "esc");
-    assert_eq!(app.tabs.compat.verdicts.assumptions().model, None);
-    assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Fails));
-}
-
-#[test]
-fn an_empty_line_takes_the_model_back_and_a_closed_dialog_changes_nothing() {
-    let mut app = app();
-    press(&mut app, "m a enter");
-    update(&mut app, Msg::Compat(compat::Msg::Model("a".into(), Ok(Box::new(model("a"))))));
-    press(&mut app, "m b enter esc");
-    update(&mut app, Msg::Compat(compat::Msg::Model("b".into(), Ok(Box::new(model("b"))))));
-    let name = |app: &App| {
-        app.tabs.compat.verdicts.assumptions().model.as_ref().map(|model| model.name.clone())
-    };
-    assert_eq!(name(&app).as_deref(), Some("a"));
-    press(&mut app, "m enter");
-    assert_eq!((name(&app), &app.tabs.compat.popup), (None, &None));
-}
-
-#[test]
-fn the_selected_fix_is_copied() {
-    let mut app = app();
-    let mut verdict = app.tabs.compat.selected_verdict().expect("is there").as_ref().clone();
-    let fix = |text: &str| crate::engine::Fix {
-        cost: warpscope_probes::rules::Cost::Flag,
-        title: "do".into(),
-        text: text.into(),
-        then: None,
-    };
-    let harm = "pip a\u{1b}[201~\r\u{9b}\u{202e}b\npip c";
-    verdict.fixes = vec![fix(harm)];
-    app.tabs.compat.verdicts.last.replace(Some((0, 0, Arc::new(verdict.clone()))));
-    let shown = "pip a\u{fffd}[201~ \u{fffd}\u{fffd}b\npip c".to_owned();
-    assert_eq!(press(&mut app, "y"), [Cmd::Copy(shown)], "its lines stay lines");
-    let sentence = fix("use another GPU, such as a T4");
-    verdict.fixes = vec![sentence, fix("pip first"), fix("pip second")];
-    app.tabs.compat.verdicts.last.replace(Some((0, 0, Arc::new(verdict))));
-    let copied = |text: &str| [Cmd::Copy(text.to_owned())];
-    assert_eq!(press(&mut app, "y"), copied("pip first"), "a sentence is no command");
-    assert_eq!(press(&mut app, "enter y"), copied("pip first"));
-    assert_eq!(press(&mut app, "3 y"), copied("pip second"));
-    assert_eq!(press(&mut app, "h y"), copied("pip first"));
-    assert_eq!(press(&mut app, "9 y"), copied("pip second"), "the last there is");
-    update(&mut app, Msg::Click(Hit::Row(0)));
-    assert_eq!(press(&mut app, "y"), copied("pip first"));
-}
-
 fn gpu(name: &str, sm: Sm) -> Gpu {
     let mut gpu = Gpu { key: name.into(), ..Gpu::default() };
     gpu.identity.name = name.to_owned().into();
@@ -399,106 +248,4 @@ fn gpus_of_one_kind_share_a_column() {
 
     compat.renew(&Frame { gpus: vec![new], ..Frame::default() });
     assert_eq!((name(&compat, 0).as_deref(), name(&compat, 1)), (Some("H100"), None));
-}
-
-/// The app with the built-in rules, GPUs of these names and memories, and a model of the table.
-fn planning(gpus: &[(&str, Sm, u64)], model: &str) -> App {
-    let mut app = app();
-    update(&mut app, Msg::Compat(compat::Msg::Rules(Arc::new(RuleBase::builtin().clone()))));
-    let gpu = |(at, (name, sm, gib)): (usize, &(&str, Sm, u64))| {
-        let mut gpu = gpu(name, *sm);
-        gpu.identity.uuid = format!("GPU-{at}").into();
-        gpu.vitals.memory_total_bytes = Bytes(gib << 30).into();
-        gpu.vitals.memory_free_bytes = Bytes(gib << 30).into();
-        gpu
-    };
-    let gpus = gpus.iter().enumerate().map(gpu).collect();
-    let mut frame = Frame { gpus, ..frame() };
-    frame.driver.status = DriverState::Ready;
-    update(&mut app, Msg::Frame(Box::new(frame)));
-    press(&mut app, "m x enter");
-    let model = Model::known(model).expect("is in the table");
-    update(&mut app, Msg::Compat(compat::Msg::Model("x".into(), Ok(Box::new(model)))));
-    app
-}
-
-/// 18 GiB of weights, 40 heads: two of these boards hold them, one does not.
-const QWEN: &str = "Qwen/Qwen2.5-32B-Instruct-AWQ";
-const TURING: (&str, Sm, u64) = ("Tesla T4", Sm::new(7, 5), 15);
-
-/// How the model fits vLLM in the first column.
-fn fits(app: &App) -> Option<Fits> {
-    let verdicts = &app.tabs.compat.verdicts;
-    let row = verdicts.all_rows().iter().position(|row| row.question.framework == "vllm")?;
-    verdicts.planned.fits(row, 0)
-}
-
-#[test]
-fn a_model_is_planned_on_the_gpus_that_are_marked() {
-    let mut app = planning(&[TURING; 3], QWEN);
-    assert_eq!(fits(&app), Some(Fits::Fits), "two of the three");
-    press(&mut app, "space");
-    assert_eq!(fits(&app), Some(Fits::DoesNotFit), "one is marked");
-    assert_eq!(app.tabs.compat.view.column.at, 1, "the cursor stays on the kind");
-    press(&mut app, "space");
-    assert_eq!(fits(&app), Some(Fits::Fits));
-    let verdicts = &app.tabs.compat.verdicts;
-    let row = verdicts.all_rows().iter().position(|row| row.question.framework == "vllm");
-    let start = row.and_then(|row| verdicts.start(row, 0)).expect("runs");
-    assert!(start.contains("--tensor-parallel-size 2"), "{start}");
-    press(&mut app, "left space");
-    assert!(!app.tabs.compat.verdicts.columns.has_group());
-}
-
-#[test]
-fn context_and_requests_change_the_plan_and_what_runs_comes_first() {
-    let mut app = planning(&[TURING; 2], QWEN);
-    assert_eq!(app.tabs.compat.view.order, Order::Fitting);
-    let first = app.tabs.compat.lines().into_iter().find_map(|line| match line {
-        Line::Row(row) => Some(row),
-        Line::Head { .. } => None,
-    });
-    let cell = first.and_then(|row| app.tabs.compat.verdicts.cell(row, 0)).expect("is there");
-    assert!(!cell.outcome.is_bad());
-    let demand = |app: &App| {
-        let demand = &app.tabs.compat.verdicts.planned.demand;
-        (demand.context, demand.concurrency)
-    };
-    press(&mut app, "c u u U");
-    assert_eq!(demand(&app), (16_384, 2));
-    press(&mut app, "c c c c c u u u u u u");
-    assert_eq!(fits(&app), Some(Fits::DoesNotFit));
-    press(&mut app, "f f f");
-    assert_eq!(app.tabs.compat.view.only, Only::Fits);
-    press(&mut app, "f esc");
-    assert_eq!(app.tabs.compat.view.order, Order::Given);
-}
-
-#[test]
-fn free_memory_counts_for_a_model_only_and_only_when_it_changes_much() {
-    let mut app = planning(&[TURING; 2], QWEN);
-    let mut frame = app.shared.frame.clone();
-    frame.gpus[1].vitals.memory_free_bytes = Bytes(2 << 30).into();
-    update(&mut app, Msg::Frame(Box::new(frame.clone())));
-    assert_eq!(fits(&app), Some(Fits::DoesNotFit));
-    frame.gpus[1].vitals.memory_free_bytes = Bytes(15 << 30).into();
-    update(&mut app, Msg::Frame(Box::new(frame)));
-    assert_eq!(fits(&app), Some(Fits::Fits));
-}
-
-#[test]
-fn models_found_here_are_picked_and_names_are_completed() {
-    let mut app = app();
-    assert_eq!(press(&mut app, "m"), [Cmd::Compat(compat::Cmd::ListModels)]);
-    let choice = |name: &str| Choice { name: name.into(), detail: "2 GiB".into() };
-    let found = vec![choice("llama3.1:8b"), choice("me/own-model")];
-    update(&mut app, Msg::Compat(compat::Msg::Models(found)));
-    let read = |name: &str| [Cmd::Compat(compat::Cmd::ReadModel(name.into()))];
-    assert_eq!(press(&mut app, "down down enter"), read("me/own-model"));
-    assert_eq!(press(&mut app, "l l a m a 3 . 1 : tab enter"), read("llama3.1:8b"));
-    press(&mut app, "esc m");
-    assert_eq!(
-        press(&mut app, "q w e n 2 . 5 - 3 2 b - i n s t r u c t - a w q tab enter"),
-        read(QWEN)
-    );
 }

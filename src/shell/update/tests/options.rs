@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::config::args;
+use crate::features::bench::devices::Devices;
 use crate::shell::update::options::{OptionRow, rows};
+use crate::worker::scheduler::{BenchMode, Budget};
 
 fn name(row: &OptionRow) -> String {
     format!("{} {:?}", row.spec.id, row.word)
