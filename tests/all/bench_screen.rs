@@ -155,34 +155,38 @@ fn holding(index: u32, simulated: bool) -> Holding {
     }
 }
 
+/// Kernels bound by memory, with their share of 1 TB/s.
+const MEMORY: &[(&str, f64)] = &[
+    ("mem.read", 1.0),
+    ("gemv.f16", 0.9),
+    ("gemv.bf16", 0.88),
+    ("gemv.f32", 0.95),
+    ("w4.f16", 0.6),
+    ("nf4.f16", 0.5),
+];
+
+/// Kernels bound by arithmetic, with their rates.
+const ARITHMETIC: &[(&str, f64)] = &[
+    ("alu.ffma", 1e13),
+    ("alu.mma.f16", 1e14),
+    ("alu.mma.bf16", 1e14),
+    ("alu.mma.f16acc16", 1e14),
+    ("alu.mma.s8", 2e14),
+    ("gemm.f32", 8e12),
+    ("gemm.f16", 5e13),
+    ("gemm.f16acc16", 6e13),
+    ("gemm.bf16", 5e13),
+    ("gemm.s8", 1e14),
+];
+
 /// Round numbers that no GPU ever gave.
 fn events(index: u32, simulated: bool) -> Vec<WorkerEvent> {
     let mut events = vec![WorkerEvent::Holding(holding(index, simulated))];
-    let memory = [
-        ("mem.read", 1.0),
-        ("gemv.f16", 0.9),
-        ("gemv.bf16", 0.88),
-        ("gemv.f32", 0.95),
-        ("w4.f16", 0.6),
-        ("nf4.f16", 0.5),
-    ];
-    for (kernel, share) in memory {
+    for (kernel, share) in MEMORY {
         events.push(kernel_report(kernel, Limiter::Memory, 1e12 * share));
     }
-    let arithmetic = [
-        ("alu.ffma", 1e13),
-        ("alu.mma.f16", 1e14),
-        ("alu.mma.bf16", 1e14),
-        ("alu.mma.f16acc16", 1e14),
-        ("alu.mma.s8", 2e14),
-        ("gemm.f32", 8e12),
-        ("gemm.f16", 5e13),
-        ("gemm.f16acc16", 6e13),
-        ("gemm.bf16", 5e13),
-        ("gemm.s8", 1e14),
-    ];
-    for (kernel, rate) in arithmetic {
-        events.push(kernel_report(kernel, Limiter::Arithmetic, rate));
+    for (kernel, rate) in ARITHMETIC {
+        events.push(kernel_report(kernel, Limiter::Arithmetic, *rate));
     }
     events.push(absent("gemm.e4m3", "sm_80 has no fp8 tensor cores"));
     for (at, dtype) in

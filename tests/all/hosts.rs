@@ -52,6 +52,48 @@ fn done(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// The host's programs, and keys of both ends.
+fn equip(folder: &Path, programs: &[(&str, &str)]) {
+    for made in ["bin", "home"] {
+        fs::create_dir(folder.join(made)).expect("is made");
+    }
+    for (name, text) in programs {
+        let path = folder.join("bin").join(name);
+        fs::write(&path, text).expect("is written");
+        done(Command::new("chmod").arg("755").arg(&path));
+    }
+    for key in ["host_key", "key"] {
+        done(
+            with_unpacked(Command::new("ssh-keygen"))
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(folder.join(key)),
+        );
+    }
+}
+
+/// What the server and its clients read.
+fn configure(folder: &Path, port: u16, gpus: &str) {
+    let name = |name: &str| folder.join(name).display().to_string();
+    let (bin, home, library) = (name("bin"), name("home"), nvml_dir().display().to_string());
+    let config = format!(
+        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+         PasswordAuthentication no\nMaxStartups 300\nSetEnv \"PATH={bin}:/usr/bin:/bin\" \"HOME={home}\" \"LD_LIBRARY_PATH={library}\" \"FAKE_NVML={gpus}\"\n",
+        name("host_key"),
+        name("key.pub"),
+    );
+    fs::write(folder.join("sshd_config"), config).expect("is written");
+    let key = fs::read_to_string(folder.join("host_key.pub")).expect("is there");
+    fs::write(folder.join("known"), format!("[127.0.0.1]:{port} {key}")).expect("is written");
+    let is_root = rustix::process::geteuid().as_raw() == 0;
+    let user = if is_root { "root".to_owned() } else { std::env::var("USER").expect("a user") };
+    let client = format!(
+        "Host gpu*\n  HostName 127.0.0.1\n  Port {port}\n  User {user}\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile /dev/null\n",
+        name("key"),
+        name("known"),
+    );
+    fs::write(folder.join("ssh_config"), client).expect("is written");
+}
+
 impl Server {
     /// A host that sees these GPUs and has these programs in its path; `None`, and said so, where no sshd is installed.
     fn start(gpus: &str, programs: &[(&str, &str)]) -> Option<Self> {
@@ -60,65 +102,33 @@ impl Server {
             return None;
         };
         let folder = tempfile::tempdir().expect("temporary folder");
-        let at = |name: &str| folder.path().join(name);
-        for made in ["bin", "home"] {
-            fs::create_dir(at(made)).expect("is made");
-        }
-        for (name, text) in programs {
-            let path = at("bin").join(name);
-            fs::write(&path, text).expect("is written");
-            done(Command::new("chmod").arg("755").arg(&path));
-        }
-        for key in ["host_key", "key"] {
-            done(
-                with_unpacked(Command::new("ssh-keygen"))
-                    .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                    .arg(at(key)),
-            );
-        }
-        let port = TcpListener::bind("127.0.0.1:0")
-            .expect("a port")
-            .local_addr()
-            .expect("an address")
-            .port();
-        let name = |name: &str| at(name).display().to_string();
-        let (bin, home, library) = (name("bin"), name("home"), nvml_dir().display().to_string());
-        let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-             PasswordAuthentication no\nMaxStartups 300\nSetEnv \"PATH={bin}:/usr/bin:/bin\" \"HOME={home}\" \"LD_LIBRARY_PATH={library}\" \"FAKE_NVML={gpus}\"\n",
-            name("host_key"),
-            name("key.pub"),
-        );
-        fs::write(at("sshd_config"), config).expect("is written");
-        let key = fs::read_to_string(at("host_key.pub")).expect("is there");
-        fs::write(at("known"), format!("[127.0.0.1]:{port} {key}")).expect("is written");
-        let user = rustix::process::geteuid().as_raw();
-        let user =
-            if user == 0 { "root".to_owned() } else { std::env::var("USER").expect("a user") };
-        let client = format!(
-            "Host gpu*\n  HostName 127.0.0.1\n  Port {port}\n  User {user}\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile /dev/null\n",
-            name("key"),
-            name("known"),
-        );
-        fs::write(at("ssh_config"), client).expect("is written");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        equip(folder.path(), programs);
+        configure(folder.path(), port, gpus);
         let mut command = with_unpacked(Command::new(sshd));
         command
             .args(["-D", "-e", "-f"])
-            .arg(at("sshd_config"))
+            .arg(folder.path().join("sshd_config"))
             .stdin(Stdio::null())
-            .stderr(fs::File::create(at("said")).expect("is made"));
-        let mut server = Self { child: command.spawn().expect("starts"), folder };
+            .stderr(fs::File::create(folder.path().join("said")).expect("is made"));
+        Self { child: command.spawn().expect("starts"), folder }.listening(port)
+    }
+
+    /// The server once it listens; `None`, and said so, where it ends instead.
+    fn listening(mut self, port: u16) -> Option<Self> {
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if server.child.try_wait().expect("is a child").is_some() {
-                let said = fs::read_to_string(server.path("said")).unwrap_or_default();
+            if self.child.try_wait().expect("is a child").is_some() {
+                let said = fs::read_to_string(self.path("said")).unwrap_or_default();
                 crate::skip::skipped(format_args!("sshd does not start here: {}", said.trim()));
                 return None;
             }
             assert!(begun.elapsed() < PATIENCE, "sshd does not listen");
             std::thread::yield_now();
         }
-        Some(server)
+        Some(self)
     }
 
     fn path(&self, name: &str) -> PathBuf {

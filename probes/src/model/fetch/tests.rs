@@ -65,73 +65,76 @@ impl Server {
     }
 }
 
+/// What a client wants.
+struct Request {
+    path: String,
+    /// First and last byte.
+    range: Option<(usize, usize)>,
+    has_token: bool,
+}
+
+impl Request {
+    fn read(stream: &TcpStream) -> Option<Self> {
+        let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+        let path = lines.next()?.ok()?.split(' ').nth(1)?.to_owned();
+        let (mut range, mut has_token) = (None, false);
+        for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
+            let line = line.to_ascii_lowercase();
+            has_token |= line.starts_with("authorization:");
+            if let Some((first, last)) =
+                line.strip_prefix("range: bytes=").and_then(|bytes| bytes.split_once('-'))
+            {
+                range = range.or(first.parse().ok().zip(last.parse().ok()));
+            }
+        }
+        Some(Self { path, range, has_token })
+    }
+
+    fn logged(&self) -> String {
+        let first = self.range.map_or(String::new(), |(first, _)| first.to_string());
+        format!("{} {first}{}", self.path, if self.has_token { " token" } else { "" })
+    }
+}
+
+/// Status line and headers, and the body, of a file or of the range that is asked for.
+fn sent(bytes: &[u8], range: Option<(usize, usize)>) -> (String, &[u8]) {
+    let Some((first, last)) = range else {
+        return (format!("200 OK\r\nContent-Length: {}", bytes.len()), bytes);
+    };
+    match bytes.get(first..(last + 1).min(bytes.len())) {
+        Some(body) if !body.is_empty() => {
+            let range = format!("{first}-{}/{}", first + body.len() - 1, bytes.len());
+            let length = body.len();
+            let head = "206 Partial Content\r\nContent-Range: bytes";
+            (format!("{head} {range}\r\nContent-Length: {length}"), body)
+        }
+        _ => ("416 Range Not Satisfiable\r\nContent-Length: 0".to_owned(), b""),
+    }
+}
+
 /// Answers one request and closes; a stalled connection is handed back to be held.
 fn serve(
-    stream: TcpStream,
+    mut stream: TcpStream,
     answers: &HashMap<String, Answer>,
     log: &Mutex<Vec<String>>,
 ) -> Option<TcpStream> {
-    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
-    let first = lines.next()?.ok()?;
-    let path = first.split(' ').nth(1)?.to_owned();
-    let headers: Vec<String> =
-        lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-    let range = headers.iter().find_map(|line| {
-        let (first, last) = line
-            .to_ascii_lowercase()
-            .strip_prefix("range: bytes=")?
-            .split_once('-')
-            .map(|(a, b)| (a.to_owned(), b.to_owned()))?;
-        Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
-    });
-    let token = headers.iter().any(|line| line.to_ascii_lowercase().starts_with("authorization:"));
-    log.lock().expect("is whole").push(format!(
-        "{path} {}{}",
-        range.map_or(String::new(), |(first, _)| first.to_string()),
-        if token { " token" } else { "" }
-    ));
-    let mut stream = stream;
-    let mut send = |head: String, body: &[u8]| {
-        // Whoever asked may have hung up.
-        let _ =
-            stream.write_all(format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n").as_bytes());
-        let _ = stream.write_all(body);
-    };
-    let part = |bytes: &[u8], first: usize, last: usize| {
-        bytes.get(first..(last + 1).min(bytes.len())).map(<[u8]>::to_vec)
-    };
-    match answers.get(&path).cloned().unwrap_or(Answer::Status(404)) {
-        Answer::File(bytes) => match range {
-            Some((first, last)) => match part(&bytes, first, last) {
-                Some(body) if !body.is_empty() => send(
-                    format!(
-                        "206 Partial Content\r\nContent-Range: bytes {first}-{}/{}\r\nContent-Length: {}",
-                        first + body.len() - 1,
-                        bytes.len(),
-                        body.len()
-                    ),
-                    &body,
-                ),
-                _ => send("416 Range Not Satisfiable\r\nContent-Length: 0".into(), b""),
-            },
-            None => send(format!("200 OK\r\nContent-Length: {}", bytes.len()), &bytes),
-        },
+    let request = Request::read(&stream)?;
+    log.lock().expect("is whole").push(request.logged());
+    let answer = answers.get(&request.path).unwrap_or(&Answer::Status(404));
+    let (head, body): (String, &[u8]) = match answer {
+        Answer::File(bytes) => sent(bytes, request.range),
         Answer::WrongRange(bytes) => {
-            send(
-                format!(
-                    "206 Partial Content\r\nContent-Range: bytes 7-9/10\r\nContent-Length: {}",
-                    bytes.len()
-                ),
-                &bytes,
-            );
+            let head = "206 Partial Content\r\nContent-Range: bytes 7-9/10";
+            (format!("{head}\r\nContent-Length: {}", bytes.len()), bytes)
         }
-        Answer::Status(status) => send(format!("{status} Status\r\nContent-Length: 0"), b""),
-        Answer::Redirect(to) => {
-            send(format!("302 Found\r\nLocation: {to}\r\nContent-Length: 0"), b"")
-        }
-        Answer::Lie(length) => send(format!("200 OK\r\nContent-Length: {length}"), b"{}"),
+        Answer::Status(status) => (format!("{status} Status\r\nContent-Length: 0"), b""),
+        Answer::Redirect(to) => (format!("302 Found\r\nLocation: {to}\r\nContent-Length: 0"), b""),
+        Answer::Lie(length) => (format!("200 OK\r\nContent-Length: {length}"), b"{}"),
         Answer::Stall => return Some(stream),
-    }
+    };
+    // Whoever asked may have hung up.
+    let _ = stream.write_all(format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n").as_bytes());
+    let _ = stream.write_all(body);
     None
 }
 

@@ -15,9 +15,8 @@ fn words_are_unique_and_can_stand_in_a_rule() {
     }
 }
 
-/// Configurations as the tools that quantise write them.
-#[test]
-fn what_each_tool_writes() {
+/// Configurations as the tools that quantise write them; the word and the detail of each.
+fn written() -> Vec<(Value, &'static str, &'static str)> {
     let linear = |weights: Value, activations: Value, format: &str| {
         json!({"config_groups": {"group_0": {"input_activations": activations,
             "output_activations": null, "targets": ["Linear"], "weights": weights}},
@@ -26,7 +25,7 @@ fn what_each_tool_writes() {
     let int = |bits: i64| json!({"num_bits": bits, "type": "int", "group_size": 128});
     let float = |bits: i64| json!({"num_bits": bits, "type": "float", "strategy": "tensor"});
     let none = Value::Null;
-    for (config, word, detail) in [
+    vec![
         (
             json!({"bits": 4, "group_size": 128, "desc_act": true, "sym": true, "quant_method": "gptq"}),
             "gptq",
@@ -92,7 +91,12 @@ fn what_each_tool_writes() {
         ),
         (linear(float(4), none, "nvfp4-pack-quantized"), "nvfp4a16", "4-bit float weights"),
         (json!({"quant_method": "EXL3", "bits": 4.0}), "exl3", ""),
-    ] {
+    ]
+}
+
+#[test]
+fn what_each_tool_writes() {
+    for (config, word, detail) in written() {
         let said = of(&config).expect("says something");
         assert_eq!((said.word.as_str(), said.detail.as_str()), (word, detail), "{config}");
         assert!(row(word).is_some(), "{word} has no row");

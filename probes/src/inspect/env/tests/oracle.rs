@@ -140,26 +140,67 @@ fn agrees_with_pip_on_an_environment_that_inherits() {
     assert_eq!(read(found), asked(&root.join("bin/python")).expect("pip answers"));
 }
 
+/// A tree of real libraries for the loader.
+struct Tree {
+    root: PathBuf,
+    site: PathBuf,
+}
+
+impl Tree {
+    fn new(root: PathBuf) -> Self {
+        let site = root.join("venv/lib/python3.11/site-packages");
+        let places = ["torch/lib", "nvidia/cublas/lib", "nvidia/light/lib", "list"];
+        places.iter().for_each(|place| fs::create_dir_all(site.join(place)).expect("a folder"));
+        fs::write(root.join("venv/pyvenv.cfg"), "home = /usr/bin\n").expect("a file");
+        fs::write(root.join("empty.c"), "").expect("a file");
+        Self { root, site }
+    }
+
+    /// An empty library; whether there is a compiler that made it.
+    fn compile(&self, out: &str, soname: &str, more: &[&str]) -> bool {
+        let mut command = Command::new("cc");
+        command.args(["-shared", "-fPIC", "-nostdlib", "-Wl,--no-as-needed", "-o"]);
+        command.arg(self.site.join(out)).arg(self.root.join("empty.c"));
+        let output = command.arg(format!("-Wl,-soname,{soname}")).args(more).output();
+        output.is_ok_and(|output| output.status.success())
+    }
+
+    /// Torch, which needs cuBLAS, which needs cuBLASLt, with these search paths.
+    fn fill(&self, blas_path: &str, torch_path: &str, tags: &str) -> bool {
+        let rpath = |path: &str| format!("-Wl,-rpath,{path}");
+        let light = self.site.join("nvidia/light/lib/libcublasLt.so.12").display().to_string();
+        let blas = self.site.join("nvidia/cublas/lib/libcublas.so.12").display().to_string();
+        let (of_blas, of_torch) = (rpath(blas_path), rpath(torch_path));
+        let mut more = vec![light.as_str(), tags];
+        more.extend((!blas_path.is_empty()).then_some(of_blas.as_str()));
+        self.compile("nvidia/light/lib/libcublasLt.so.12", "libcublasLt.so.12", &[])
+            && self.compile("nvidia/cublas/lib/libcublas.so.12", "libcublas.so.12", &more)
+            && self.compile("list/libcublasLt.so.12", "libcublasLt.so.12", &[])
+            && self.compile(
+                "torch/lib/libtorch_cuda.so",
+                "libtorch_cuda.so",
+                &[&blas, tags, &of_torch],
+            )
+    }
+
+    /// Libraries that an inspection finds torch to load, with this folder in `LD_LIBRARY_PATH`.
+    fn found(&self, list: Option<&Path>) -> BTreeSet<PathBuf> {
+        let mut places = Places { named: vec![self.root.join("venv")], ..Places::at("/".into()) };
+        let list = list.map(|list| ("LD_LIBRARY_PATH".to_owned(), list.display().to_string()));
+        places.vars.extend(list);
+        let sweep = Sweep { places, pids: Vec::new(), only_named: true };
+        let inventory = sweep.run(&mut Progress::silent());
+        let libraries = only(&inventory).cuda.iter();
+        let found = libraries.filter(|one| one.wins && !one.via.starts_with("preloaded"));
+        found.map(|one| one.path.clone()).collect()
+    }
+}
+
 /// The loader itself, asked by `ldd`: real libraries with every kind of search path, and every place filled or not.
 #[test]
 fn agrees_with_the_loader_on_which_copy_it_takes() {
     let dir = tempfile::tempdir().expect("temporary directory");
-    let root = dir.path().canonicalize().expect("a path");
-    let site = root.join("venv/lib/python3.11/site-packages");
-    let places = ["torch/lib", "nvidia/cublas/lib", "nvidia/light/lib", "list"];
-    places.iter().for_each(|place| fs::create_dir_all(site.join(place)).expect("a folder"));
-    fs::write(root.join("venv/pyvenv.cfg"), "home = /usr/bin\n").expect("a file");
-    let empty = root.join("empty.c");
-    fs::write(&empty, "").expect("a file");
-    let compile = |out: &str, soname: &str, more: &[&str]| {
-        let mut command = Command::new("cc");
-        command
-            .args(["-shared", "-fPIC", "-nostdlib", "-Wl,--no-as-needed", "-o"])
-            .arg(site.join(out))
-            .arg(&empty);
-        let output = command.arg(format!("-Wl,-soname,{soname}")).args(more).output();
-        output.is_ok_and(|output| output.status.success())
-    };
+    let tree = Tree::new(dir.path().canonicalize().expect("a path"));
     let mut compared = 0;
     for (blas_path, torch_path, old) in [
         ("", "$ORIGIN/../../nvidia/cublas/lib:$ORIGIN/../../nvidia/light/lib", true),
@@ -168,43 +209,19 @@ fn agrees_with_the_loader_on_which_copy_it_takes() {
         ("$ORIGIN/../../light/lib", "${ORIGIN}/../../nvidia/cublas/lib", true),
     ] {
         let tags = if old { "-Wl,--disable-new-dtags" } else { "-Wl,--enable-new-dtags" };
-        let path = |path: &str| format!("-Wl,-rpath,{path}");
-        let light = site.join("nvidia/light/lib/libcublasLt.so.12").display().to_string();
-        let blas = site.join("nvidia/cublas/lib/libcublas.so.12").display().to_string();
-        let mut blas_more = vec![light.as_str(), tags];
-        let blas_path = path(blas_path);
-        blas_more.extend((blas_path != "-Wl,-rpath,").then_some(blas_path.as_str()));
-        let made = compile("nvidia/light/lib/libcublasLt.so.12", "libcublasLt.so.12", &[])
-            && compile("nvidia/cublas/lib/libcublas.so.12", "libcublas.so.12", &blas_more)
-            && compile("list/libcublasLt.so.12", "libcublasLt.so.12", &[])
-            && compile(
-                "torch/lib/libtorch_cuda.so",
-                "libtorch_cuda.so",
-                &[&blas, tags, &path(torch_path)],
-            );
-        if !made {
+        if !tree.fill(blas_path, torch_path, tags) {
             println!("SKIPPED: no C compiler here");
             return;
         }
-        write_records(&site);
-        for list in [None, Some(site.join("list"))] {
-            let torch = site.join("torch/lib/libtorch_cuda.so");
+        write_records(&tree.site);
+        for list in [None, Some(tree.site.join("list"))] {
+            let torch = tree.site.join("torch/lib/libtorch_cuda.so");
             let Some(expected) = loaded(&torch, list.as_deref()) else {
                 println!("SKIPPED: no ldd here");
                 return;
             };
             assert!(!expected.is_empty(), "the loader finds at least one");
-            let mut places = Places { named: vec![root.join("venv")], ..Places::at("/".into()) };
-            places.vars.extend(
-                list.map(|list| ("LD_LIBRARY_PATH".to_owned(), list.display().to_string())),
-            );
-            let sweep = Sweep { places, pids: Vec::new(), only_named: true };
-            let inventory = sweep.run(&mut Progress::silent());
-            let found = only(&inventory)
-                .cuda
-                .iter()
-                .filter(|one| one.wins && !one.via.starts_with("preloaded"));
-            let found: BTreeSet<_> = found.map(|one| one.path.clone()).collect();
+            let found = tree.found(list.as_deref());
             assert_eq!(found, expected, "{torch_path} {blas_path} {tags}");
             compared += 1;
         }
