@@ -222,7 +222,9 @@ fn partial_sums_pass_fp16_under_cancel_while_no_tensor_does() {
 /// fp32 sums survive `kq` and `cancel`, whatever stores the activations.
 #[test]
 fn profiles_whose_tensors_fp16_holds_leave_every_format_right() {
-    for (profile, _) in PROFILES.iter().filter(|row| !row.0.outgrows_fp16()) {
+    // Of these two the activations themselves leave fp16.
+    let outgrows = |profile| matches!(profile, Profile::Glm4 | Profile::Gemma3);
+    for (profile, _) in PROFILES.iter().filter(|row| !outgrows(row.0)) {
         for (format, _) in FORMATS {
             let run = run(*format, *profile, 1);
             println!("{format} {profile}: error {:?}", run.error);

@@ -167,15 +167,6 @@ fn bytes_in(scale: &'static Scale, bytes: f64) -> Short {
     })
 }
 
-/// `61G`, `1.5G`, `512`: binary units, at most five columns below 1024 PiB.
-pub fn bytes_compact(bytes: f64) -> Short {
-    or_absent(sane(bytes), |bytes| {
-        let (unit, factor) = unit(BINARY, bytes, 0);
-        let letter = unit.get(..1).filter(|letter| *letter != "B").unwrap_or_default();
-        compact(bytes / factor, letter)
-    })
-}
-
 /// `61.2 / 139.8 GiB`: a part and the whole, in the unit of the whole.
 pub fn bytes_of(used: Option<f64>, total: f64) -> Short {
     part_in(BINARY, used, total)
@@ -324,12 +315,6 @@ pub fn error(value: f64) -> Short {
     or_absent(sane(value), |value| Short::of(format_args!("{value:.1e}")))
 }
 
-/// At most three digits: one decimal below ten, none above.
-fn compact(value: f64, letter: &str) -> Short {
-    let digits = usize::from(value.abs() < 9.95 && !letter.is_empty());
-    Short::of(format_args!("{value:.digits$}{letter}"))
-}
-
 /// A field's text with its unit; bytes in the unit a person reads.
 pub fn with_unit(text: &str, unit: &str) -> String {
     match (unit, text.parse::<f64>()) {
@@ -366,10 +351,6 @@ mod tests {
             (bytes(1000.0 * 1_048_576.0), "1000.0 MiB"),
             (bytes(1023.96 * 1_048_576.0), "1.0 GiB"),
             (bytes(139.8 * GIB), "139.8 GiB"),
-            (bytes_compact(61.2 * GIB), "61G"),
-            (bytes_compact(1.5 * GIB), "1.5G"),
-            (bytes_compact(512.0), "512"),
-            (bytes_compact(0.0), "0"),
             (bytes_of(Some(61.2 * GIB), 139.8 * GIB), "61.2 / 139.8 GiB"),
             (bytes_of(None, 139.8 * GIB), "n/a / 139.8 GiB"),
             (bytes_of(Some(1.0), f64::NAN), "n/a"),
@@ -451,7 +432,6 @@ mod tests {
             let glyphs = Glyphs::unicode();
             let all = [
                 bytes(value),
-                bytes_compact(value),
                 count(value),
                 rate(value),
                 percent(value),
@@ -476,7 +456,6 @@ mod tests {
     proptest! {
         #[test]
         fn compact_forms_stay_within_their_columns(value in 0.0..1e15f64) {
-            prop_assert!(bytes_compact(value).len() <= 5);
             prop_assert!(count(value).len() <= 6);
             prop_assert!(duration(value.min(8e8)).len() <= 8);
             prop_assert!(rate(value).len() <= 10);

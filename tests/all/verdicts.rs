@@ -284,7 +284,8 @@ fn contradictions(base: &RuleBase) -> Vec<String> {
         for other in &base.rules()[at + 1..] {
             let alike = one.framework == other.framework
                 && one.selector == other.selector
-                && one.specificity() == other.specificity()
+                && one.versions.is_all() == other.versions.is_all()
+                && one.on.len() == other.on.len()
                 && one.effect.is_bad() != other.effect.is_bad()
                 && !one.overrides.contains(&other.id)
                 && !other.overrides.contains(&one.id);

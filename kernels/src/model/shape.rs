@@ -165,11 +165,6 @@ impl Profile {
         PROFILES.iter().find(|row| row.0 == self).expect("every profile has a row").1
     }
 
-    /// Whether activations leave the range of fp16 as they are stored, however they are summed.
-    pub fn outgrows_fp16(self) -> bool {
-        matches!(self, Self::Glm4 | Self::Gemma3)
-    }
-
     /// Power of two by which the group scales of a matrix, or the gains of a norm, are multiplied.
     pub fn gain_log2(self, tensor: TensorId) -> i32 {
         match (self, tensor) {

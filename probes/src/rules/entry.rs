@@ -335,10 +335,4 @@ impl Rule {
             ..self.clone()
         }
     }
-
-    /// How specific the rule is: keys it selects by, whether it bounds versions, things it asks of the device.
-    /// Used to find contradictions; what overrides what is said by name in `overrides`, not counted.
-    pub fn specificity(&self) -> (usize, bool, usize) {
-        (self.selector.len(), !self.versions.is_all(), self.on.len())
-    }
 }

@@ -25,30 +25,8 @@ pub struct Finite {
 }
 
 impl Finite {
-    /// Whether every element is a finite number.
-    pub fn is_clean(&self) -> bool {
-        self.nan == 0 && self.infinite == 0
-    }
-
-    /// Reads the device's report: four counts; magnitude and inverted index of the largest; inverted index of the first
+    /// The report the device would write: four counts; magnitude and inverted index of the largest; inverted index of the first
     /// that is not finite. Inverted, so that zero means none and the largest key is the first index.
-    pub fn from_report(bytes: &[u8; REPORT_BYTES]) -> Self {
-        let word = |i: usize| {
-            u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
-        };
-        let (place, magnitude) = (word(4), word(5));
-        let found = |inverted: u32| (inverted != 0).then_some(!inverted);
-        Self {
-            nan: word(0),
-            infinite: word(1),
-            over_fp16: word(2),
-            subnormal: word(3),
-            largest: found(place).map(|at| (f32::from_bits(magnitude), at)),
-            first_bad: found(word(6)),
-        }
-    }
-
-    /// The report the device would write.
     pub fn to_report(self) -> [u8; REPORT_BYTES] {
         let (magnitude, place) = self.largest.map_or((0, 0), |(m, at)| (m.to_bits(), !at));
         let bad = self.first_bad.map_or(0, |at| !at);
