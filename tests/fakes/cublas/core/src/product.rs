@@ -6,8 +6,9 @@ use crate::driver::Memory;
 use crate::kinds::{Compute, Kind};
 use crate::matrix::Matrix;
 
-/// Rows of a block of the result, whose part of A stays in the cache.
+/// Rows and terms of a block of A, which stays in the cache while every column takes it.
 const BLOCK: usize = 256;
+const TERMS: usize = 16;
 
 /// What the driver makes of a product whose memory is not there, and of one that lies askew: `CUresult`.
 const ILLEGAL_ADDRESS: u32 = 700;
@@ -102,12 +103,15 @@ fn floats(a: &[f32], b: &[f32], (m, n, k): (usize, usize, usize)) -> Vec<f64> {
     let mut sums = vec![0.0_f32; m * n];
     for top in (0..m).step_by(BLOCK) {
         let end = (top + BLOCK).min(m);
-        for column in 0..n {
-            let sums = &mut sums[column * m + top..column * m + end];
-            for term in 0..k {
-                let factor = b[column * k + term];
-                let rows = &a[term * m + top..term * m + end];
-                sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += row * factor);
+        for first in (0..k).step_by(TERMS) {
+            let terms = first..(first + TERMS).min(k);
+            for column in 0..n {
+                let sums = &mut sums[column * m + top..column * m + end];
+                for term in terms.clone() {
+                    let factor = b[column * k + term];
+                    let rows = &a[term * m + top..term * m + end];
+                    sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += row * factor);
+                }
             }
         }
     }
