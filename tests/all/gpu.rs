@@ -196,7 +196,7 @@ fn a_device_that_others_use_is_left_alone_unless_told() {
         return;
     }
     let stage = Stage::new("t4+procs");
-    let ended = selftest(&stage, FEW);
+    let ended = run(&stage, &["selftest", "--gpu", "--kernel", FEW, "--wait", "1s"]);
     assert_eq!(ended.code, Some(1), "{ended}");
     assert!(ended.out.contains("stopped early: busy: process "), "{ended}");
     assert!(ended.out.contains("2 kernels: 2 not run"), "{ended}");

@@ -155,8 +155,12 @@ fn no_path_makes_a_command_wait_for_ever_or_fill_the_memory() {
     let desk = Desk::new();
     desk.file("run.jsonl", journal(&["gemm"]));
     desk.spec();
-    let sparse = desk.path("sparse");
-    File::create(&sparse).expect("creates").set_len(6 << 30).expect("grows");
+    let sparse = |name: &str, size: u64| {
+        let path = desk.path(name);
+        File::create(&path).expect("creates").set_len(size).expect("grows");
+        path
+    };
+    let (large, log) = (sparse("sparse", 6 << 30), sparse("log", (MEMORY << 10) + (1 << 29)));
     let pairs = pairs();
     assert!(pairs.len() > 20, "{}", pairs.len());
     // All at once: they wait side by side, each at a pipe of its own.
@@ -167,8 +171,10 @@ fn no_path_makes_a_command_wait_for_ever_or_fill_the_memory() {
     };
     let waiting: Vec<Case> = pairs.iter().map(wait).collect();
     let mut faults = Vec::new();
-    for path in [Path::new("/dev/zero"), &sparse, desk.0.path()] {
+    for path in [Path::new("/dev/zero"), &large, desk.0.path()] {
         for (command, row) in &pairs {
+            // A log is read to its end, which takes ten seconds a gigabyte here: enough to fill the memory will do.
+            let path = if row.id == "ERROR_TEXT" && path == large { &log } else { path };
             let is_wanted =
                 path.is_dir() && matches!(row.id, "RULES" | "MODEL" | "INSPECTED" | "SEARCHED");
             if !is_wanted {
