@@ -89,7 +89,12 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Every source file with its path below `src` and its code without tests and comments.
 pub(crate) fn code() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    code_of("src")
+}
+
+/// The same below another folder.
+fn code_of(folder: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found = Vec::new();
     sources(&root, &mut found);
     let read = |path: PathBuf| {
@@ -231,4 +236,20 @@ fn commands_and_files_have_one_writer_of_json() {
     let excused = [JSON, &[("io/sink/jsonl.rs", "the writer")]].concat();
     let found = lines_with(&words, &excused);
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The gate builds the kernels with their build tool; people build them without it.
+#[test]
+fn the_kernels_need_nothing_of_their_build_tool() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/Cargo.toml");
+    let manifest = fs::read_to_string(manifest).expect("is there");
+    let feature = manifest.lines().find_map(|line| line.strip_prefix("build-kernels = "));
+    let names = feature.expect("is declared").split('"').filter_map(|one| one.strip_prefix("dep:"));
+    let names: Vec<_> = names.map(|name| format!("{name}::")).collect();
+    assert!(names.len() > 1, "{names:?}");
+    for (file, code) in code_of("kernels/src").iter().filter(|(file, _)| !file.starts_with("bin/"))
+    {
+        let found = names.iter().find(|name| code.contains(*name));
+        assert_eq!(found, None, "kernels/src/{file}");
+    }
 }
