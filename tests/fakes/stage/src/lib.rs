@@ -1,7 +1,7 @@
 //! A machine with NVIDIA GPUs that is not there: a folder with the stand-ins for driver, NVML, cuBLAS and cuBLASLt under the
 //! names programs ask for, and what they pretend. A program that is started on it finds them before any real ones.
 //!
-//! ```no_run
+//! ```text
 //! let stage = stage::Stage::new("h200x2").fault("oom@3");
 //! let output = stage.command("warpscope").arg("doctor").output();
 //! ```
