@@ -99,7 +99,11 @@ const BLOCKS: &[Block] = &[
     block("local_seen", (8, 0), "7 of 10 right, 2 unknown"),
     block("lot_local", (17, 8), "all below 9.0: 17 of 36 right, 3 unknown, 13 confidently wrong"),
     block("serving_grid", (6, 4), "5 of 20 right, 7 unknown, 5 confidently wrong"),
-    block("local_grid", (0, 20), "put down, not yet asked"),
+    block(
+        "local_grid",
+        (8, 6),
+        "8 of 20 right, 0 of 1 without a known obstacle, 3 unknown, 6 confidently wrong",
+    ),
 ];
 
 #[derive(Deserialize)]
