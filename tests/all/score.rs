@@ -101,7 +101,7 @@ const BLOCKS: &[Block] = &[
     block("serving_grid", (6, 4), "5 of 20 right, 7 unknown, 5 confidently wrong"),
     block(
         "local_grid",
-        (8, 6),
+        (9, 6),
         "8 of 20 right, 0 of 1 without a known obstacle, 3 unknown, 6 confidently wrong",
     ),
 ];
