@@ -25,11 +25,21 @@ const OWN: &[&str] = &[
     "\x1b[#J",
     "\x1b[#m",
     "\x1b[m", // place, clear, style
+    "\x1b[#A",
+    "\x1b[A",
+    "\x1b[#B",
+    "\x1b[B",
     "\x1b[#C",
     "\x1b[C",
+    "\x1b[#D",
+    "\x1b[D", // up, down, right, left
+    "\x1b[#P",
+    "\x1b[P",
+    "\x1b[#@",
+    "\x1b[@", // delete and insert cells
     "\x1b[#X",
     "\x1b[X",
-    "\x1b[K",               // move on, erase cells, erase to the end of the line
+    "\x1b[K",               // erase cells, erase to the end of the line
     "\x1b]0;warpscope\x07", // title
     "\x1b\\",               // the end of a text that may be half sent
 ];

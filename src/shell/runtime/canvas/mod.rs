@@ -4,66 +4,28 @@
 //! 40 bytes a cell where 16 do, sends both colours again whenever one of them changes, knows no
 //! erasing, and looks up the window's size twice a frame. Drawing stays ratatui's `Buffer`.
 
+mod cursor;
+mod runs;
+mod shift;
+mod shown;
 mod style;
 mod term;
 #[cfg(test)]
 mod tests;
 
-use ratatui::buffer::{Buffer, Cell, CellWidth};
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
-use ratatui::style::{Color, Modifier};
-use warpscope_probes::text::is_hostile;
+use ratatui::style::Color;
 
+use self::cursor::sequence;
+use self::runs::{Means, Run, Runs};
+use self::shown::{Shown, printed};
 use self::style::{CellStyle, Codes, VISIBLE_ON_BLANK};
 pub(crate) use self::term::{erases_in_color, knows_links};
 use crate::shell::draw::Link;
 
 /// Blanks that cost more than erasing them and moving on.
 const WORTH_ERASING: usize = 12;
-
-/// One cell as the terminal shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shown {
-    /// `None`: not known, or more than one character; never the same as anything.
-    glyph: Option<char>,
-    style: CellStyle,
-}
-
-impl Shown {
-    const UNKNOWN: Self = Self {
-        glyph: None,
-        style: CellStyle { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() },
-    };
-    /// The right half of a wide character.
-    const COVERED: Self = Self { glyph: Some('\0'), ..Self::UNKNOWN };
-
-    // Ten thousand times a frame.
-    #[inline(always)]
-    fn of(cell: &Cell) -> Self {
-        let glyph = match cell.symbol().as_bytes() {
-            // Most of a screen.
-            [ascii] => Some(char::from(*ascii)),
-            _ => {
-                let mut symbol = cell.symbol().chars();
-                symbol.next().filter(|_| symbol.next().is_none())
-            }
-        };
-        let style = CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
-        if glyph == Some(' ') && !cell.modifier.intersects(VISIBLE_ON_BLANK) {
-            // What nobody can see must not count as a change.
-            return Self { glyph, style: CellStyle { bg: cell.bg, ..CellStyle::default() } };
-        }
-        Self { glyph, style }
-    }
-
-    fn is_blank(self) -> bool {
-        self.glyph == Some(' ') && !self.style.modifier.intersects(VISIBLE_ON_BLANK)
-    }
-
-    fn is(self, other: Self) -> bool {
-        self.glyph.is_some() && self == other
-    }
-}
 
 /// The state of the terminal, as far as it follows from what was sent.
 pub(crate) struct Canvas {
@@ -78,6 +40,11 @@ pub(crate) struct Canvas {
     links: Vec<Link>,
     /// The link, by its place in `links`, that text to come belongs to.
     open: Option<usize>,
+    /// The row that is looked at, as it should be.
+    wanted: Vec<Shown>,
+    /// Its columns that are shown otherwise.
+    stale: Vec<usize>,
+    runs: Runs,
     out: Vec<u8>,
 }
 
@@ -92,6 +59,9 @@ impl Canvas {
             cursor: None,
             links: Vec::new(),
             open: None,
+            wanted: Vec::new(),
+            stale: Vec::new(),
+            runs: Runs::default(),
             out: Vec::new(),
         };
         canvas.forget(area);
@@ -120,6 +90,9 @@ impl Canvas {
         for (y, row) in (0..self.area.height).zip(buffer.content.chunks(width)) {
             self.row(y, row);
         }
+        let mut runs = std::mem::take(&mut self.runs);
+        runs.drain(self.style, |run| self.send(run, buffer));
+        self.runs = runs;
         self.point_to(None);
         if self.out.len() == BEGIN.len() {
             self.out.clear();
@@ -165,98 +138,143 @@ impl Canvas {
         }
     }
 
+    /// Finds what a row needs; parts that moved are moved at once.
     fn row(&mut self, y: u16, cells: &[Cell]) {
         let start = usize::from(y) * cells.len();
-        let mut x = 0;
-        while x < cells.len() {
-            let wanted = Shown::of(&cells[x]);
+        self.compare(start, cells);
+        let (Some(first), Some(last)) = (self.stale.first(), self.stale.last()) else { return };
+        let (mut x, mut end) = (*first, last + 1);
+        end = end.max(self.shift(y, start));
+        while x < end {
+            let wanted = self.wanted[x];
             x += if wanted.is(self.shown[start + x]) {
                 1 + self.covered(start + x + 1, start + cells.len())
             } else if wanted.is_blank() {
-                self.blanks(y, x, cells)
+                self.blanks((x, y), start)
             } else {
-                self.character(y, x, cells, wanted)
+                self.character((x, y), start, &cells[x])
             };
         }
     }
 
+    /// Notes a row as it should be, and the columns in which it differs.
+    fn compare(&mut self, start: usize, cells: &[Cell]) {
+        self.wanted.clear();
+        self.wanted.extend(cells.iter().map(Shown::of));
+        self.stale.clear();
+        let shown = &self.shown[start..start + cells.len()];
+        let mut is_same = false;
+        for (x, (wanted, shown)) in self.wanted.iter().zip(shown).enumerate() {
+            // The right half of a wide character is as good as the left one.
+            is_same = if shown.is_covered() { is_same } else { wanted.is(*shown) };
+            if !is_same {
+                self.stale.push(x);
+            }
+        }
+    }
+
+    /// Has the terminal move what only went left, by deleting characters before it and inserting as many behind it. Tells where the
+    /// last part ends.
+    ///
+    /// What lies further right moves there and back, so no wide character may be cut in two, and no link be in the way.
+    fn shift(&mut self, y: u16, start: usize) -> usize {
+        let row = start..start + self.wanted.len();
+        let may_help = self.erases_in_color && self.links.is_empty() && self.stale.len() > 4;
+        if !may_help || self.shown[row.clone()].iter().any(|shown| shown.is_covered()) {
+            return 0;
+        }
+        let parts = shift::find(&self.shown[row.clone()], &self.wanted, &self.stale);
+        for part in &parts {
+            let by = [part.by as u16];
+            let by = if part.by == 1 { &[][..] } else { &by };
+            for (x, end) in [(part.begin, b'P'), (part.end, b'@')] {
+                self.go(x, y);
+                sequence(&mut self.out, by, end);
+            }
+            part.apply(&mut self.shown[row.clone()]);
+        }
+        parts.last().map_or(0, |part| part.end + part.by)
+    }
+
     /// How many cells from one on, up to another, are right halves of a wide character.
     fn covered(&self, from: usize, to: usize) -> usize {
-        let halves = self.shown[from..to].iter().take_while(|shown| **shown == Shown::COVERED);
+        let halves = self.shown[from..to].iter().take_while(|shown| shown.is_covered());
         halves.count()
     }
 
-    /// Shows one character; tells how many cells it takes.
-    fn character(&mut self, y: u16, x: usize, cells: &[Cell], wanted: Shown) -> usize {
-        let start = usize::from(y) * cells.len();
-        let cell = &cells[x];
-        let hostile = cell.symbol().contains(is_hostile);
-        // A control character has no width to ask for.
-        let controls = hostile && cell.symbol().contains(char::is_control);
-        let columns = if controls { 1 } else { usize::from(cell.cell_width()) };
-        let symbol = match columns {
-            2.. if hostile => "\u{fffd} ",
-            _ if hostile => "\u{fffd}",
-            0 => " ",
-            _ => cell.symbol(),
-        };
-        let columns = columns.clamp(1, cells.len() - x);
-        self.go(x, y);
-        self.dip(wanted.style);
-        self.point_to(self.link_at(x, y));
-        self.out.extend_from_slice(symbol.as_bytes());
+    /// Notes one character to send; tells how many cells it takes.
+    fn character(&mut self, (x, y): (usize, u16), start: usize, cell: &Cell) -> usize {
+        let wanted = self.wanted[x];
+        let columns = printed(cell).1.min(self.wanted.len() - x);
         self.shown[start + x] = wanted;
         self.shown[start + x + 1..start + x + columns].fill(Shown::COVERED);
-        // Terminals disagree on the width of everything but the plain case, also of the replacement character.
-        let plain = columns == 1 && symbol != "\u{fffd}" && wanted.glyph.is_some();
-        self.cursor = self.cursor.filter(|_| plain && x + 1 < cells.len()).map(|(x, y)| (x + 1, y));
+        self.runs.push(Run::new((x, y), columns, wanted, Means::Text));
         columns
     }
 
-    /// Shows the blanks of one background from a cell on; tells how many.
-    fn blanks(&mut self, y: u16, x: usize, cells: &[Cell]) -> usize {
-        let row = usize::from(y) * cells.len();
-        let wanted = Shown::of(&cells[x]);
-        let run = cells[x..].iter().take_while(|cell| Shown::of(cell) == wanted).count();
-        let to_the_end = x + run == cells.len();
+    /// Notes the blanks of one background from a cell on; tells how many.
+    fn blanks(&mut self, (x, y): (usize, u16), start: usize) -> usize {
+        let wanted = self.wanted[x];
+        let run = self.wanted[x..].iter().take_while(|cell| **cell == wanted).count();
+        let to_the_end = x + run == self.wanted.len();
         let stale = |shown: &Shown| *shown != wanted;
-        let shown = &mut self.shown[row + x..row + x + run];
+        let shown = &mut self.shown[start + x..start + x + run];
         let changed = shown.iter().rposition(stale).map_or(1, |last| last + 1);
         let stretch = shown[..changed].iter().take_while(|shown| stale(shown)).count();
         let erases = self.erases_in_color || wanted.style.bg == Color::Reset;
-        let (columns, erase) = match (erases && changed >= WORTH_ERASING, to_the_end) {
-            (true, true) => (run, Some(b'K')),
-            (true, false) => (changed, Some(b'X')),
-            _ => (stretch, None),
+        let (columns, means) = match (erases && changed >= WORTH_ERASING, to_the_end) {
+            (true, true) => (run, Means::EraseRest),
+            (true, false) => (changed, Means::EraseCells),
+            _ => (stretch, Means::Text),
         };
         shown[..columns].fill(wanted);
-        self.go(x, y);
-        self.dip_blank(wanted.style.bg);
-        self.point_to(None);
-        match erase {
-            Some(b'X') => self.sequence(&[columns as u16], b'X'),
-            Some(end) => self.sequence(&[], end),
-            None => {
-                self.out.resize(self.out.len() + columns, b' ');
-                let next = x + columns;
-                self.cursor = (next < cells.len()).then_some((next as u16, y));
-            }
-        }
+        self.runs.push(Run::new((x, y), columns, wanted, means));
         columns
+    }
+
+    fn send(&mut self, run: &Run, buffer: &Buffer) {
+        self.go(run.x, run.y);
+        match run.is_blank {
+            true => self.dip_blank(run.style.bg),
+            false => self.dip(run.style),
+        }
+        match run.means {
+            Means::Text => self.write(run, buffer),
+            Means::EraseCells => self.erase(&[run.columns as u16], b'X'),
+            Means::EraseRest => self.erase(&[], b'K'),
+        }
+    }
+
+    fn erase(&mut self, columns: &[u16], end: u8) {
+        self.point_to(None);
+        sequence(&mut self.out, columns, end);
+    }
+
+    fn write(&mut self, run: &Run, buffer: &Buffer) {
+        let mut x = run.x;
+        while x < run.x + run.columns {
+            let cell = &buffer[(x as u16, run.y)];
+            let (symbol, columns) = printed(cell);
+            let shown = Shown::of(cell);
+            let link = if shown.is_blank() { None } else { self.link_at(x, run.y) };
+            self.go(x, run.y);
+            self.point_to(link);
+            self.out.extend_from_slice(symbol.as_bytes());
+            // Terminals disagree on the width of everything but the plain case, also of the replacement character.
+            let plain = columns == 1 && symbol != "\u{fffd}" && shown.glyph.is_some();
+            x += columns;
+            let is_known = plain && x < usize::from(self.area.width);
+            self.cursor = is_known.then_some((x as u16, run.y));
+        }
     }
 
     /// Moves the cursor, if it is not there already.
     fn go(&mut self, x: usize, y: u16) {
-        let x = x as u16;
-        match self.cursor {
-            Some(here) if here == (x, y) => {}
-            Some((from, row)) if row == y && from < x => match x - from {
-                1 => self.sequence(&[], b'C'),
-                columns => self.sequence(&[columns], b'C'),
-            },
-            _ => self.sequence(&[y + 1, x + 1], b'H'),
+        let to = (x as u16, y);
+        if self.cursor != Some(to) {
+            cursor::go(&mut self.out, self.cursor, to);
+            self.cursor = Some(to);
         }
-        self.cursor = Some((x, y));
     }
 
     /// A blank shows its background only, so the rest stays as it is where that cannot be seen.
@@ -271,24 +289,7 @@ impl Canvas {
             return;
         }
         let codes = Codes::between(self.style, wanted);
-        self.sequence(codes.numbers(), b'm');
+        sequence(&mut self.out, codes.numbers(), b'm');
         self.style = Some(wanted);
     }
-
-    fn sequence(&mut self, numbers: &[u16], end: u8) {
-        self.out.extend_from_slice(b"\x1b[");
-        for (at, number) in numbers.iter().enumerate() {
-            if at > 0 {
-                self.out.push(b';');
-            }
-            push_number(&mut self.out, *number);
-        }
-        self.out.push(end);
-    }
-}
-
-fn push_number(out: &mut Vec<u8>, number: u16) {
-    let digits = [10_000, 1_000, 100, 10, 1].map(|place| b'0' + (number / place % 10) as u8);
-    let zeros = digits[..4].iter().take_while(|digit| **digit == b'0').count();
-    out.extend_from_slice(&digits[zeros..]);
 }
