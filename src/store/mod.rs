@@ -231,7 +231,31 @@ impl Store {
 
     /// A track over the span with this place in [`SPANS`], in so many steps up to now, oldest first.
     pub fn span(&self, gpu: &str, track: Track, span: usize, steps: usize) -> Vec<Option<f32>> {
-        self.spans(gpu, track).map(|spans| spans.steps(span, steps)).unwrap_or_default()
+        self.spans(gpu, track).map(|spans| spans.steps(span, (steps, 1))).unwrap_or_default()
+    }
+
+    /// The same in pairs of steps, of which each keeps its values while it goes left; the newest may be half empty.
+    pub fn span_in_pairs(
+        &self,
+        gpu: &str,
+        track: Track,
+        span: usize,
+        pairs: usize,
+    ) -> Vec<Option<f32>> {
+        let spans = self.spans(gpu, track);
+        spans.map(|spans| spans.steps(span, (2 * pairs, 2))).unwrap_or_default()
+    }
+
+    /// How many pairs of [`Self::span_in_pairs`] lie behind the one with the value, of [`MEANS`], so many before the newest.
+    pub fn pairs_behind(
+        &self,
+        (gpu, track): (&str, Track),
+        span: usize,
+        pairs: usize,
+        back: usize,
+    ) -> usize {
+        let spans = self.spans(gpu, track);
+        spans.map_or(0, |spans| spans.steps_behind(span, (2 * pairs, 2), back) / 2)
     }
 
     /// Whether a track has a value within the span with this place in [`SPANS`].

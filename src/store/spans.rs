@@ -111,25 +111,70 @@ impl Spans {
     }
 
     /// The span with this place in [`SPANS`] in so many equal steps, oldest first, up to the newest value.
-    pub(super) fn steps(&self, span: usize, steps: usize) -> Vec<Option<f32>> {
+    ///
+    /// Steps stand still in time, so that what is over keeps its value while others follow, and move on by `group`: the last ones may
+    /// be empty.
+    pub(super) fn steps(&self, span: usize, (steps, group): (usize, usize)) -> Vec<Option<f32>> {
         let (Some(ring), Some(open)) = (self.rings.get(span), self.open.get(span)) else {
             return Vec::new();
         };
-        let missing = MEANS - 1 - ring.len();
-        let value = |at: usize| match at.checked_sub(missing) {
-            None => None,
-            Some(at) if at == ring.len() => open.mean(),
-            Some(at) => ring.get(at).copied().filter(|mean| !mean.is_nan()),
+        let grid = self.grid(span, (steps, group));
+        let value = |piece: u64| match grid.newest.checked_sub(piece)? {
+            0 => open.mean(),
+            back => {
+                let at = ring.len().checked_sub(usize::try_from(back).ok()?)?;
+                ring.get(at).copied().filter(|mean| !mean.is_nan())
+            }
         };
-        let step = |step: usize| {
-            let first = step * MEANS / steps;
-            let last = ((step + 1) * MEANS / steps).max(first + 1);
-            let (sum, count) = (first..last)
+        let step = |step: u64| {
+            let (sum, count) = (grid.pieces(step))
                 .filter_map(value)
                 .fold((0.0, 0_u16), |(sum, count), value| (sum + value, count + 1));
             (count > 0).then(|| sum / f32::from(count))
         };
-        (0..steps).map(step).collect()
+        (0..grid.steps).map(|at| step(grid.last + 1 + at - grid.steps)).collect()
+    }
+
+    /// How many steps of [`Self::steps`] lie behind the one with the mean, of [`MEANS`], so many before the newest.
+    pub(super) fn steps_behind(
+        &self,
+        span: usize,
+        (steps, group): (usize, usize),
+        back: usize,
+    ) -> usize {
+        let grid = self.grid(span, (steps, group));
+        (grid.last - grid.step_of(grid.newest.saturating_sub(back as u64))) as usize
+    }
+
+    fn grid(&self, span: usize, (steps, group): (usize, usize)) -> Grid {
+        let time = self.last.map_or(0, |(at, _)| at.0);
+        // One span later than it is, so that no step lies before the beginning of time.
+        let newest = SPANS.get(span).map_or(0, |span| time / width(span)) + MEANS as u64;
+        let (steps, group) = (steps as u64, group as u64);
+        let mut grid = Grid { newest, steps, last: 0 };
+        grid.last = grid.step_of(newest) / group * group + group - 1;
+        grid
+    }
+}
+
+/// Where steps lie among the pieces of a span.
+struct Grid {
+    /// The newest piece, numbered from the beginning of time.
+    newest: u64,
+    /// Steps of a span.
+    steps: u64,
+    /// The last step, numbered likewise.
+    last: u64,
+}
+
+impl Grid {
+    fn pieces(&self, step: u64) -> std::ops::Range<u64> {
+        let first = step * MEANS as u64 / self.steps;
+        first..((step + 1) * MEANS as u64 / self.steps).max(first + 1)
+    }
+
+    fn step_of(&self, piece: u64) -> u64 {
+        ((piece + 1) * self.steps).saturating_sub(1) / MEANS as u64
     }
 }
 
@@ -155,13 +200,19 @@ mod tests {
     #[test]
     fn a_ramp_stands_in_its_place_in_every_span() {
         let ramp = spans((0..7200).map(|second| (second, Some(second as f32))));
-        let minute = ramp.steps(0, 60);
+        let minute = ramp.steps(0, (60, 1));
         assert!((minute[59].expect("now") - 7199.0).abs() < 1.0);
         assert!((minute[0].expect("a minute ago") - 7140.0).abs() < 2.0);
-        let hour = ramp.steps(3, 60);
-        assert!((hour[0].expect("an hour ago") - 3630.0).abs() < 31.0, "{:?}", hour[0]);
-        let day = ramp.steps(5, 24);
-        assert_eq!(day.iter().filter(|step| step.is_some()).count(), 2, "two hours");
+        let hour = ramp.steps(3, (60, 1));
+        // The first step begins up to a step after the span does, since the newest one is not over.
+        let later = hour[0].expect("an hour ago") - 3630.0;
+        assert!((-1.0..61.0).contains(&later), "{later}");
+        let day = ramp.steps(5, (24, 1));
+        assert_eq!(
+            day.iter().filter(|step| step.is_some()).count(),
+            3,
+            "two hours, which begin within one"
+        );
         assert!(day[..21].iter().all(Option::is_none), "before the start there is nothing");
     }
 
@@ -169,11 +220,42 @@ mod tests {
     fn what_is_not_known_is_a_gap_and_a_late_frame_is_none() {
         let gap =
             spans((0..60).map(|second| (second, (!(20..=40).contains(&second)).then_some(1.0))));
-        let steps = gap.steps(0, 60);
+        let steps = gap.steps(0, (60, 1));
         assert_eq!((steps[10], steps[30], steps[50]), (Some(1.0), None, Some(1.0)));
         let late = spans([(0, Some(1.0)), (2, Some(1.0)), (32, Some(1.0)), (33, Some(1.0))]);
-        let steps = late.steps(0, 60);
+        let steps = late.steps(0, (60, 1));
         assert_eq!((steps[27], steps[40]), (Some(1.0), None));
+    }
+
+    #[test]
+    fn pairs_keep_their_values_while_they_go_left() {
+        let mut spans = Spans::default();
+        let mut before: Vec<Option<f32>> = Vec::new();
+        for second in 0..200 {
+            let value = (second * 37 % 100) as f32;
+            spans.push(Timestamp(1_700_000_000_000 + second * 1000), Some(value));
+            let now = spans.steps(0, (86, 2));
+            assert_eq!(now.len(), 86);
+            let over = 86 - 4;
+            let mut went = (0..=4).step_by(2);
+            assert!(
+                before.is_empty() || went.any(|by| now[..over - by] == before[by..over]),
+                "after {second} s: {before:?}, {now:?}"
+            );
+            before = now;
+        }
+    }
+
+    #[test]
+    fn a_value_is_found_in_its_step() {
+        let ramp = spans((0..60).map(|second| (second, Some(second as f32))));
+        let (fine, pairs) = (ramp.steps(0, (MEANS, 1)), ramp.steps(0, (86, 2)));
+        for back in [0, 1, 7, 100, 200, 300] {
+            let behind = ramp.steps_behind(0, (86, 2), back);
+            let step = pairs[pairs.len() - 1 - behind].expect("known");
+            let value = fine[MEANS - 1 - back].expect("known");
+            assert!((step - value).abs() <= 1.0, "{back}: {step} and {value}");
+        }
     }
 
     #[test]
@@ -186,10 +268,10 @@ mod tests {
     fn a_step_back_in_a_recording_forgets_only_what_came_later() {
         let ramp = || (0..600).map(|second| (second, Some(second as f32)));
         let back = spans(ramp().chain([(570, Some(570.0))]));
-        let steps = back.steps(1, 60);
+        let steps = back.steps(1, (60, 1));
         assert!((steps[59].expect("now") - 570.0).abs() < 3.0, "{:?}", steps[59]);
         assert!((steps[30].expect("before") - 422.0).abs() < 6.0, "{:?}", steps[30]);
         let start = spans(ramp().chain([(0, Some(7.0))]));
-        assert!(start.steps(1, 60)[..59].iter().all(Option::is_none));
+        assert!(start.steps(1, (60, 1))[..59].iter().all(Option::is_none));
     }
 }

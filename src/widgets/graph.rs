@@ -77,9 +77,9 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Steps that fit into an area, two to a cell.
-    pub fn steps(&self, area: Rect) -> usize {
-        usize::from(self.plot(area).width) * 2
+    /// Pairs of values that fit into an area.
+    pub fn columns(&self, area: Rect) -> usize {
+        usize::from(self.plot(area).width)
     }
 
     /// What is left of an area beside the labels.

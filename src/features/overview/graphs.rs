@@ -60,8 +60,10 @@ fn graph(
     let ceiling = gpu.and_then(spec.ceiling).map(|top| top as f32);
     let top = ceiling.or_else(|| highest(&fine())).unwrap_or(1.0).max(f32::MIN_POSITIVE);
     let [high, low] = [f64::from(top), 0.0].map(|value| label(spec.track, units, value));
-    let steps = Graph::new(look, &[], (0.0, top)).labels(&high, &low).steps(place);
-    let values = shared.store.span(&card.key, spec.track, span, steps);
+    let pairs = Graph::new(look, &[], (0.0, top)).labels(&high, &low).columns(place);
+    let values = shared.store.span_in_pairs(&card.key, spec.track, span, pairs);
+    let of = (card.key.as_str(), spec.track);
+    let read = reading.map(|back| 2 * shared.store.pairs_behind(of, span, pairs, back));
     let paint = match spec.track {
         Track::Memory => Paint::Ramp(Ramp::Memory),
         _ => Paint::Ramp(Ramp::Graph),
@@ -69,10 +71,10 @@ fn graph(
     Graph::new(look, &values, (0.0, top))
         .labels(&high, &low)
         .paint(paint)
-        .reading(reading.map(|back| back * steps / MEANS))
+        .reading(read)
         .render(place, buffer);
     if let Some(line) = band {
-        let columns = u16::try_from(steps / 2).unwrap_or(line.width).min(line.width);
+        let columns = u16::try_from(pairs).unwrap_or(line.width).min(line.width);
         let line = Rect { x: line.right() - columns, width: columns, ..line };
         throttling(shared, look, card, line, buffer);
     }
