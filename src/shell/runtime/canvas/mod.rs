@@ -177,6 +177,7 @@ impl Canvas {
     /// last part ends.
     ///
     /// What lies further right moves there and back, so no wide character may be cut in two, and no link be in the way.
+    /// Terminals known to erase in colour are known to do this too.
     fn shift(&mut self, y: u16, start: usize) -> usize {
         let row = start..start + self.wanted.len();
         let may_help = self.erases_in_color && self.links.is_empty() && self.stale.len() > 4;
