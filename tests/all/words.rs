@@ -71,7 +71,7 @@ fn banned_phrases_stay_out() {
     let mut seen = 0;
     for (place, extension) in PLACES {
         for path in files(&root.join(place), extension) {
-            if path.file_name().is_some_and(|name| name == "tests.rs") {
+            if path.ends_with("tests.rs") || path.iter().any(|part| part == "tests") {
                 continue;
             }
             seen += 1;
