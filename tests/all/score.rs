@@ -4,7 +4,8 @@
 //! An answer is *right* when it falls into the same of four classes as the report: works; runs slowly or by another route; wrong output;
 //! fails. Partial counts as fails: both tell a person no. *Unknown* is an answer of its own. Everything else is *wrong*, and *confidently
 //! wrong* when a person was told that it runs and it did not, or the reverse; that a thing works where another route was reported is
-//! wrong, and does no such harm. An answer that says it is disputed is still read as a yes or a no. *No known obstacle* is counted apart:
+//! wrong, and does no such harm. An answer that says it is disputed, or of medium confidence, is still read as a yes or a no; the confidently
+//! wrong of high confidence are printed beside. *No known obstacle* is counted apart:
 //! it holds where the report is of something that ran. A question without a named version or setting stays one: nothing is filled in to
 //! please a rule.
 
@@ -12,7 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
-use warpscope::engine::{Assumptions, Origin, Outcome, Question, Target, Verdict, evaluate};
+use warpscope::engine::{
+    Assumptions, Confidence, Origin, Outcome, Question, Target, Verdict, evaluate,
+};
 use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::{Catalogue, what_if};
 use warpscope_probes::driver::Driver;
@@ -219,7 +222,6 @@ fn framework_id(base: &RuleBase, name: &str) -> String {
     known.map_or_else(|| name.to_owned(), |one| one.id.clone())
 }
 
-/// The reports of one block.
 /// The reports by block.
 fn reported() -> BTreeMap<String, Vec<Reported>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verdicts/reported");
@@ -307,6 +309,8 @@ fn marks_follow_their_definition() {
 #[derive(Default)]
 struct Score {
     blocks: BTreeMap<&'static str, BTreeMap<Mark, usize>>,
+    /// Confidently wrong ones of high confidence.
+    sure: BTreeMap<&'static str, usize>,
     missed: Vec<String>,
 }
 
@@ -318,6 +322,9 @@ impl Score {
             let mark = mark(one.outcome, verdict.outcome);
             for block in [one.block(), "together"] {
                 *score.blocks.entry(block).or_default().entry(mark).or_default() += 1;
+                let sure =
+                    mark == Mark::ConfidentlyWrong && verdict.confidence == Some(Confidence::High);
+                *score.sure.entry(block).or_default() += usize::from(sure);
             }
             if mark != Mark::Right {
                 score.missed.push(one.missed(mark, &verdict));
@@ -333,19 +340,20 @@ impl Score {
 
     fn print(&self, title: &str) {
         println!(
-            "{title:<16}{:>6}{:>16}{:>9}{:>7}{:>13}",
-            "right", "no obstacle, of", "unknown", "wrong", "confidently"
+            "{title:<16}{:>6}{:>16}{:>9}{:>7}{:>13}{:>6}",
+            "right", "no obstacle, of", "unknown", "wrong", "confidently", "sure"
         );
         for block in self.blocks.keys() {
             let count = |mark| self.count(block, mark);
             println!(
-                "{block:<16}{:>6}{:>11}{:>5}{:>9}{:>7}{:>13}",
+                "{block:<16}{:>6}{:>11}{:>5}{:>9}{:>7}{:>13}{:>6}",
                 count(Mark::Right),
                 count(Mark::Unobstructed),
                 count(Mark::Unobstructed) + count(Mark::Obstructed),
                 count(Mark::Unknown),
                 count(Mark::Wrong) + count(Mark::ConfidentlyWrong),
-                count(Mark::ConfidentlyWrong)
+                count(Mark::ConfidentlyWrong),
+                self.sure.get(block).copied().unwrap_or(0)
             );
         }
         println!("{}\n", self.missed.join("\n"));

@@ -126,6 +126,38 @@ fn the_worst_rule_decides_and_its_texts_are_filled_in() {
 }
 
 #[test]
+fn an_answer_is_sure_where_read_facts_name_everything_that_was_asked() {
+    let with = |extra: &[(&str, &str)], confidence: &str| {
+        let rules = RULES.replacen("confidence = \"high\"", confidence, 1);
+        let base = RuleBase::parse(&[("demo.toml", &rules)]).expect("reads");
+        let asked = [&[("dtype", "fp16")], extra].concat();
+        let target = Target { driver: Some("580.65".to_owned()), ..gpu(8, 0) };
+        let verdict = evaluate(&base, &target, &ask(Some("1.0"), &asked), &[]);
+        assert_eq!(verdict.outcome, Outcome::Works);
+        (verdict.confidence, verdict.doubts)
+    };
+    let read = "confidence = \"high\"";
+    assert_eq!(with(&[], read), (Some(Confidence::High), vec![]));
+    let inferred = vec!["demo.works is inferred from its source".to_owned()];
+    assert_eq!(with(&[], "confidence = \"med\""), (Some(Confidence::Medium), inferred));
+    let open = vec!["no rule names model_type llama or tp 4".to_owned()];
+    let asked = [("model_type", "llama"), ("tp", "4")];
+    assert_eq!(with(&asked, read), (Some(Confidence::Medium), open));
+    let doubts = fp16("3.0", &gpu(8, 0)).doubts;
+    assert_eq!(
+        doubts,
+        ["a rule that might stop it is undecided", "newer than what the rules cover"]
+    );
+}
+
+#[test]
+fn what_is_unknown_is_neither_sure_nor_doubtful() {
+    let verdict = evaluate(&base(), &gpu(8, 0), &ask(Some("1.0"), &[("dtype", "bf16")]), &[]);
+    assert_eq!((verdict.outcome, verdict.confidence), (Outcome::Unknown, None));
+    assert!(verdict.doubts.is_empty());
+}
+
+#[test]
 fn a_rule_counts_again_where_nothing_overrides_it() {
     let question = ask(Some("2.0"), &[("dtype", "fp16"), ("kernel", "ported")]);
     assert_eq!(evaluate(&base(), &gpu(7, 5), &question, &[]).outcome, Outcome::Works);
