@@ -35,12 +35,14 @@ fn inferred(rule: &Rule) -> Option<String> {
     (rule.confidence == Confidence::Med).then(|| format!("{} is inferred from its source", rule.id))
 }
 
-/// Settings asked about that no rule behind the answer names.
+/// Settings asked about that no rule of the framework behind the answer names.
 fn uncovered(answer: &Answer<'_>) -> Option<String> {
     let named = |key: &str| supporting(answer).any(|rule| rule.selector.has(key));
-    let open = answer.question.config.named().filter(|(key, _)| !named(key));
+    let open = answer.question.config.asked().filter(|(key, _)| !named(key));
     let open: Vec<String> = open.map(|(key, value)| format!("{key} {value}")).collect();
-    (!open.is_empty()).then(|| format!("no rule names {}", open.join(" or ")))
+    let id = &answer.question.framework;
+    let framework = answer.base.framework(id).map_or(id, |one| &one.name);
+    (!open.is_empty()).then(|| format!("no rule of {framework} names {}", open.join(" or ")))
 }
 
 /// The rules that an answer rests on: those that let it run, and those that say what is run.

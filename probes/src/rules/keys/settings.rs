@@ -81,9 +81,15 @@ impl Settings {
         self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
     }
 
-    /// What says something: every key that is not set to nothing.
-    pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+    fn named(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(_, value)| *value != NOTHING)
+    }
+
+    /// Every key that is set; of a model only its type, where that is known: the rest follows from it.
+    pub fn asked(&self) -> impl Iterator<Item = (&str, &str)> {
+        let typed = self.get("model_type").is_some();
+        let follows = move |key: &str| typed && key != "model_type" && MODEL_KEYS.contains(&key);
+        self.named().filter(move |(key, _)| !follows(key))
     }
 
     /// What a rule must speak of to speak of the whole: neither the model nor the packages.
