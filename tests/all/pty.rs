@@ -138,14 +138,20 @@ impl Session {
         self.screen.process(bytes);
     }
 
-    /// Reads until the screen satisfies `wanted`.
+    /// Whether a frame has begun and not ended: what is sent of it comes colour by colour, not row by row.
+    fn is_within_frame(&self) -> bool {
+        let last = |mark: &[u8]| self.raw.windows(mark.len()).rposition(|bytes| bytes == mark);
+        last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
+    }
+
+    /// Reads until the screen satisfies `wanted` at the end of a frame.
     pub(crate) fn wait(
         &mut self,
         patience: Duration,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<(), String> {
         let end = Instant::now() + patience;
-        while !wanted(&self.text()) {
+        while self.is_within_frame() || !wanted(&self.text()) {
             match self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.take(&bytes),
                 Err(RecvTimeoutError::Timeout) => {
