@@ -238,7 +238,7 @@ fn commands_and_files_have_one_writer_of_json() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The gate builds the kernels with their build tool; people build them without it.
+/// People build the kernels without their build tool.
 #[test]
 fn the_kernels_need_nothing_of_their_build_tool() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/Cargo.toml");

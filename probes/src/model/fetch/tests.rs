@@ -132,7 +132,7 @@ fn serve(
         Answer::Lie(length) => (format!("200 OK\r\nContent-Length: {length}"), b"{}"),
         Answer::Stall => return Some(stream),
     };
-    // Whoever asked may have hung up.
+    // The client may have closed the connection.
     let _ = stream.write_all(format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n").as_bytes());
     let _ = stream.write_all(body);
     None
