@@ -20,13 +20,13 @@ constexpr u32 BOX = WARP_ROWS * SLAB;
 template <typename Sum> constexpr u32 SUMS_EACH = 1;
 template <> constexpr u32 SUMS_EACH<u32> = 2;
 
-template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_> struct Product {
+template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_, u32 BOXES_ = 2> struct Product {
     using Kind = Kind_;
     using Sum = typename Kind::Sum;
     using Out = Out_;
     static constexpr u32 BYTES = Kind::BYTES;
     static constexpr u32 COLS = COLS_;
-    static constexpr u32 BOXES = COLS == 192 ? 1 : 2;
+    static constexpr u32 BOXES = BOXES_;
     static constexpr u32 BOX_COLS = SLAB / sizeof(Out);
     static constexpr u32 BLOCKS = BLOCKS_;
     static constexpr u32 STAGES = STAGES_;
@@ -204,15 +204,16 @@ template <class P> __device__ __forceinline__ void place(const typename P::Sum (
 template <class P>
 __device__ __forceinline__ void store(const TensorMap& y, const typename P::Sum (&d)[P::SUMS], u32 boxes, u32 row, u32 col) {
 #pragma unroll
-    for (u32 b = 0; b < P::COLS / P::BOX_COLS; b++) {
-        const u32 box = boxes + b % P::BOXES * BOX;
+    for (u32 b = 0; b < ceil_div(P::COLS, P::BOX_COLS); b++) {
+        // The last one overlaps the one before where columns are no multiple of it, and stores the same there.
+        const u32 box = boxes + b % P::BOXES * BOX, first = min(b * P::BOX_COLS, P::COLS - P::BOX_COLS);
         if (lane_id() == 0) wait_boxes_read<P::BOXES - 1>();
         __syncwarp();
-        place<P>(d, b * P::BOX_COLS / 2, box);
+        place<P>(d, first / 2, box);
         fence_async();
         __syncwarp();
         if (lane_id() == 0) {
-            store_box(y, col + b * P::BOX_COLS, row, box);
+            store_box(y, col + first, row, box);
             commit_boxes();
         }
     }
@@ -359,9 +360,9 @@ __device__ __forceinline__ void multiply_part(const TensorMap& x, const TensorMa
     HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, u32 m, u32 n, u32 k) {                     \
         multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, nullptr, m, n, k);  \
     }
-#define PRODUCT32(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
-    HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, OUT* straight, u32 m, u32 n, u32 k) {      \
-        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, straight, m, n, k); \
+#define PRODUCT32(NAME, KIND, OUT, COLS, BLOCKS, ...)                                        \
+    HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, OUT* straight, u32 m, u32 n, u32 k) {           \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, __VA_ARGS__>>(x, w, y, straight, m, n, k); \
     }
 PRODUCT16(gemm_f16_128x256c2, WgmmaF16, f16, 256, 2, 4)
 PRODUCT16(gemm_f16_128x256, WgmmaF16, f16, 256, 1, 4)
@@ -383,10 +384,12 @@ PRODUCT32(gemm_s8_128x256c2, WgmmaS8, i32, 256, 2, 4)
 PRODUCT32(gemm_s8_128x256, WgmmaS8, i32, 256, 1, 4)
 PRODUCT32(gemm_s8_128x128, WgmmaS8, i32, 128, 1, 6)
 // Two sets of sums leave no room for 256 columns.
-PRODUCT32(gemm_e4m3_128x192c2, WgmmaE4m3, float, 192, 2, 5)
+PRODUCT32(gemm_e4m3_128x192c2, WgmmaE4m3, float, 192, 2, 5, 1)
+PRODUCT32(gemm_e4m3_128x176c2, WgmmaE4m3, float, 176, 2, 5)
 PRODUCT32(gemm_e4m3_128x128c2, WgmmaE4m3, float, 128, 2, 6)
 PRODUCT32(gemm_e4m3_128x128, WgmmaE4m3, float, 128, 1, 6)
-PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5)
+PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5, 1)
+PRODUCT32(gemm_e5m2_128x176c2, WgmmaE5m2, float, 176, 2, 5)
 PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
 PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)
 // Results as fp32 where they are to be `wide`.

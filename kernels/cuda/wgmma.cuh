@@ -44,7 +44,8 @@ template <u32 COUNT> __device__ __forceinline__ void more_registers() {
 #define WGMMA_16 WGMMA_8 ",%8,%9,%10,%11,%12,%13,%14,%15"
 #define WGMMA_32 WGMMA_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
 #define WGMMA_64 WGMMA_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define WGMMA_96 WGMMA_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+#define WGMMA_88 WGMMA_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87"
+#define WGMMA_96 WGMMA_88 ",%88,%89,%90,%91,%92,%93,%94,%95"
 #define WGMMA_128 WGMMA_96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define SUMS_8_AT(K, d, i) K(d[i]), K(d[i + 1]), K(d[i + 2]), K(d[i + 3]), K(d[i + 4]), K(d[i + 5]), K(d[i + 6]), K(d[i + 7])
 #define SUMS_32_AT(K, d, i) SUMS_8_AT(K, d, i), SUMS_8_AT(K, d, i + 8), SUMS_8_AT(K, d, i + 16), SUMS_8_AT(K, d, i + 24)
@@ -52,7 +53,8 @@ template <u32 COUNT> __device__ __forceinline__ void more_registers() {
 #define SUMS_16(K, d) SUMS_8(K, d), SUMS_8_AT(K, d, 8)
 #define SUMS_32(K, d) SUMS_32_AT(K, d, 0)
 #define SUMS_64(K, d) SUMS_32(K, d), SUMS_32_AT(K, d, 32)
-#define SUMS_96(K, d) SUMS_64(K, d), SUMS_32_AT(K, d, 64)
+#define SUMS_88(K, d) SUMS_64(K, d), SUMS_8_AT(K, d, 64), SUMS_8_AT(K, d, 72), SUMS_8_AT(K, d, 80)
+#define SUMS_96(K, d) SUMS_88(K, d), SUMS_8_AT(K, d, 88)
 #define SUMS_128(K, d) SUMS_96(K, d), SUMS_32_AT(K, d, 96)
 
 // d = a·bᵀ + d, or without d where `keep` is 0: 64 rows by twice as many columns as a thread has sums, 32 bytes of k.
@@ -65,6 +67,7 @@ template <u32 COUNT> __device__ __forceinline__ void more_registers() {
     }
 #define WGMMA_N256(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 128, "128", "129", "130", INSTRUCTION, SCALES)
 #define WGMMA_N192(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 96, "96", "97", "98", INSTRUCTION, SCALES)
+#define WGMMA_N176(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 88, "88", "89", "90", INSTRUCTION, SCALES)
 #define WGMMA_N128(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 64, "64", "65", "66", INSTRUCTION, SCALES)
 #define WGMMA_N64(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 32, "32", "33", "34", INSTRUCTION, SCALES)
 #define WGMMA_N32(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 16, "16", "17", "18", INSTRUCTION, SCALES)
@@ -133,6 +136,7 @@ struct WgmmaE4m3 {
     static constexpr u32 BYTES = 1;
     static constexpr bool SHORT = true;
     WGMMA_N192(float, "+f", "m64n192k32.f32.e4m3.e4m3", ", 1, 1")
+    WGMMA_N176(float, "+f", "m64n176k32.f32.e4m3.e4m3", ", 1, 1")
     WGMMA_N128(float, "+f", "m64n128k32.f32.e4m3.e4m3", ", 1, 1")
 };
 struct WgmmaE5m2 {
@@ -140,5 +144,6 @@ struct WgmmaE5m2 {
     static constexpr u32 BYTES = 1;
     static constexpr bool SHORT = true;
     WGMMA_N192(float, "+f", "m64n192k32.f32.e5m2.e5m2", ", 1, 1")
+    WGMMA_N176(float, "+f", "m64n176k32.f32.e5m2.e5m2", ", 1, 1")
     WGMMA_N128(float, "+f", "m64n128k32.f32.e5m2.e5m2", ", 1, 1")
 };

@@ -12,7 +12,8 @@
 //! Where tiles are fewer than multiprocessors, two or four blocks of a cluster share k of one and add up in fp32 through each other's shared memory; what
 //! leaves then needs no tensor map.
 //! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside. Of two sets of sums 256 columns would take 256 of the 232 registers
-//! that a thread can have, 192 take 192; two blocks would share a multiprocessor with 80 registers a thread, less than the sums of 128 columns.
+//! that a thread can have, 192 take 192; two blocks would share a multiprocessor with 80 registers a thread, less than the sums of 128 columns. Of 4096
+//! columns, 192 are 22 tiles and 176 are 24: six turns of 66 pairs either way, and 192 take 1.04 times as long (H200).
 //! Sums of fp16 lie two in a register, and leave as they are. fp32 numbers become tf32 on the way to shared memory: of the map's type the copy engine
 //! rounds them, where the instruction would cut (NVIDIA/cutlass include/cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized.hpp, "TMA converts
 //! f32 input to tf32", read 2026-11-26); how it treats ties is nowhere said, so no case has one.
@@ -20,8 +21,8 @@
 //! Rejected: two multiplying warpgroups that take turns with a tile each, so that results of one leave while the other multiplies (with 64 × 256 or
 //! 128 × 128 each, shared memory is busy for 640 clocks where the tensor cores are for 512, against 1024 for both here; what would be hidden is some
 //! thousand of 66 000 clocks at k = 4096, by count of instructions); clusters of four (half a wave of them does not fit the groups of
-//! multiprocessors); four boxes a warp, which take a stage for the one or two of a hundred clocks that the third and fourth box wait now (what three stages hide
-//! less, a device tells).
+//! multiprocessors); more boxes a warp in the place of a stage (on an H200 at 4096, int8 with three stages and five boxes takes 1.05 times as long, fp8 with
+//! four and four 1.01).
 
 use super::dispatch::{Call, Dispatch};
 use super::product::Product;
@@ -45,7 +46,7 @@ const WARP_ROWS: u32 = 16;
 /// Shared memory beside stages: what aligns them, and their barriers.
 const AROUND: u32 = 1024 + 1024;
 /// Shared memory through which results leave, a box for each of eight warps.
-const BOXES: u32 = 8 * WARP_ROWS * SLAB;
+const BOX: u32 = 8 * WARP_ROWS * SLAB;
 /// Most rows and columns: coordinates of boxes are signed.
 const MOST: u32 = i32::MAX as u32 - 512;
 
@@ -58,22 +59,26 @@ struct Tile {
     /// Blocks that share k of a tile.
     parts: u32,
     stages: u32,
+    /// Boxes through which the results of a warp leave, in turn.
+    boxes: u32,
     /// Against the best tile of `mma.sync`: see [`rate`].
     rate: f64,
 }
 
 const fn tile(name: &'static str, what: &'static str, columns: u32, blocks: u32) -> Tile {
-    let stages = match columns {
-        256 => 4,
-        192 => 5,
-        _ => 6,
+    let (stages, boxes) = match columns {
+        256 => (4, 2),
+        192 => (5, 1),
+        176 => (5, 2),
+        _ => (6, 2),
     };
     let rate = rate(columns, blocks);
-    Tile { variant: Variant { name, what }, columns, blocks, parts: 1, stages, rate }
+    Tile { variant: Variant { name, what }, columns, blocks, parts: 1, stages, boxes, rate }
 }
 
+/// Parts of a sum leave without boxes.
 const fn shared(name: &'static str, what: &'static str, parts: u32) -> Tile {
-    Tile { parts, ..tile(name, what, 128, 1) }
+    Tile { parts, boxes: 0, ..tile(name, what, 128, 1) }
 }
 
 /// `mma.sync` has half of the rate at best where a block is alone on its multiprocessor. Shared memory passes 128 bytes a clock, written once and
@@ -83,6 +88,7 @@ const fn rate(columns: u32, blocks: u32) -> f64 {
     let alone = match columns {
         256 => 2.0,
         192 => 1.85,
+        176 => 1.8,
         _ => 1.6,
     };
     if blocks == 1 { alone } else { alone + 0.1 }
@@ -91,6 +97,7 @@ const fn rate(columns: u32, blocks: u32) -> f64 {
 const LARGE_PAIR: Tile = tile("wgmma128x256c2", "wgmma, large tiles, two blocks share W", 256, 2);
 const LARGE: Tile = tile("wgmma128x256", "wgmma, large tiles", 256, 1);
 const MIDDLE_PAIR: Tile = tile("wgmma128x192c2", "wgmma, large tiles, two blocks share W", 192, 2);
+const NARROW_PAIR: Tile = tile("wgmma128x176c2", "wgmma, large tiles, two blocks share W", 176, 2);
 const SMALL_PAIR: Tile = tile("wgmma128x128c2", "wgmma, small tiles, two blocks share W", 128, 2);
 const SMALL: Tile = tile("wgmma128x128", "wgmma, small tiles", 128, 1);
 const TWO_PARTS: Tile = shared("wgmma128x128k2", "wgmma, small tiles, two blocks share k", 2);
@@ -179,6 +186,7 @@ const ROWS_OF: &[Row] = &[
         by: "wgmma.m64n192k32",
         dispatches: &[
             (MIDDLE_PAIR, "gemm_e4m3_128x192c2"),
+            (NARROW_PAIR, "gemm_e4m3_128x176c2"),
             (SMALL_PAIR, "gemm_e4m3_128x128c2"),
             (SMALL, "gemm_e4m3_128x128"),
         ],
@@ -188,6 +196,7 @@ const ROWS_OF: &[Row] = &[
         by: "wgmma.m64n192k32",
         dispatches: &[
             (MIDDLE_PAIR, "gemm_e5m2_128x192c2"),
+            (NARROW_PAIR, "gemm_e5m2_128x176c2"),
             (SMALL_PAIR, "gemm_e5m2_128x128c2"),
             (SMALL, "gemm_e5m2_128x128"),
         ],
@@ -240,12 +249,6 @@ fn boxed(product: Product, n: u32) -> bool {
 }
 
 fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
-    // Two boxes of a warp take turns where stages leave room; parts of a sum leave without.
-    let boxes = match (tile.parts, tile.columns) {
-        (1, 192) => BOXES,
-        (1, _) => 2 * BOXES,
-        _ => 0,
-    };
     Dispatch {
         variant: tile.variant,
         family: FAMILY,
@@ -253,7 +256,7 @@ fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
         stream_k: None,
         tile: [ROWS, tile.columns],
         threads: THREADS,
-        shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + boxes,
+        shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + tile.boxes * BOX,
         rate: tile.rate,
         parts: tile.parts,
         takes: match (tile.parts, product.output().bytes()) {
@@ -425,6 +428,7 @@ mod tests {
             (Product::F16, shape(16, 512, 512), "fewc4"),
             (Product::S8, cube(4096), "wgmma128x256c2"),
             (Product::E4m3, cube(8192), "wgmma128x192c2"),
+            (Product::E4m3, cube(4096), "wgmma128x176c2"),
             (Product::E4m3, cube(2048), "wgmma128x128c2"),
             (Product::E4m3, shape(1, 1, 16), "wgmma128x128c2"),
             (Product::F16Acc16, cube(8192), "wgmma128x256c2"),
