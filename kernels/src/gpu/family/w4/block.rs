@@ -95,7 +95,9 @@ pub(in crate::gpu::family) fn of_token(
     let [_, Block { rows, warps }] = sizes(1);
     let tall = Block::of_rows(rows, warps, [facts.sms.max(1), shape.n]);
     let block = if halves && block.rows == ROWS { tall } else { block };
-    (block.rows > ROWS, block.warps)
+    // Every block makes the row for itself: one of twelve warps is worth more than two of eight (254.8 µs a token on an H200, 258.2 with eight).
+    let warps = if halves && block.warps == warps / 3 * 2 { warps } else { block.warps };
+    (block.rows > ROWS, warps)
 }
 
 fn chosen(sms: u32, Shape { m, n, .. }: Shape) -> Block {
