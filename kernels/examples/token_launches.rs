@@ -44,7 +44,7 @@ fn print(machine: &mut CudaMachine, id: &str) -> Result<(), MachineError> {
     let as_it_is = &model.token;
     let late = changed(as_it_is, |launch| launch.early = false);
     let nothing_ahead = changed(as_it_is, |launch| {
-        if launch.family.ends_with("_token") {
+        if ["w4_token", "nf4_token"].contains(&launch.family) {
             *launch.args.last_mut().expect("a product has arguments") = Arg::U32(0);
         }
     });
