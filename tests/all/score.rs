@@ -102,6 +102,7 @@ const BLOCKS: &[Block] = &[
     block("local_seen", (8, 0), "7 of 10 right, 2 unknown"),
     block("lot_local", (17, 8), "all below 9.0: 17 of 36 right, 3 unknown, 13 confidently wrong"),
     block("serving_grid", (6, 4), "5 of 20 right, 7 unknown, 5 confidently wrong"),
+    block("serving_cells", (0, 29), "not asked yet"),
     block(
         "local_grid",
         (9, 6),
