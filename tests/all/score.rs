@@ -77,7 +77,7 @@ const BLOCKS: &[Block] = &[
     block("serving_2611_end", (23, 0), "10 of 29 right, 6 unknown, 13 confidently wrong"),
     block(
         "serving_lot",
-        (59, 3),
+        (60, 3),
         "in two parts: up to 8.9, of 33, 15 right, 2 of 2 without a known obstacle, 8 unknown, 6 confidently wrong, and from 9.0, of 35, \
          19, 4 of 4, 5, 7; put down when the rules were done, of 16, 12, 0, 1, 3",
     ),
@@ -101,10 +101,10 @@ const BLOCKS: &[Block] = &[
     ),
     block("local_seen", (8, 0), "7 of 10 right, 2 unknown"),
     block("lot_local", (17, 8), "all below 9.0: 17 of 36 right, 3 unknown, 13 confidently wrong"),
-    block("serving_grid", (6, 4), "5 of 20 right, 7 unknown, 5 confidently wrong"),
+    block("serving_grid", (9, 3), "5 of 20 right, 7 unknown, 5 confidently wrong"),
     block(
         "serving_cells",
-        (16, 5),
+        (20, 3),
         "up to 8.9, of 7, 6 right, 1 unknown; from 9.0 on, of 22, 10 right, 7 unknown, 5 confidently wrong, 3 of them of high confidence",
     ),
     block(
