@@ -8,7 +8,7 @@ use warpscope_kernels::Sm;
 use warpscope_kernels::image::{Isa, RELEASES, cuda_text};
 
 use crate::budget::{self, Built};
-use crate::inner::Inner;
+use crate::figures::{self, Figure, Kernel};
 use crate::manifest::{Entry, Family, Image, Kind};
 use crate::recipe::FamilyRecipe;
 use crate::sources::{Sources, sha256};
@@ -24,15 +24,23 @@ const NEWER_TARGETS: [((u8, u8), u32); 4] =
     [((10, 0), 12_080), ((10, 3), 12_090), ((12, 0), 12_080), ((12, 1), 12_090)];
 
 /// A family in the making.
-pub(crate) struct Job<'a> {
+pub(crate) struct Job<'a, 'r> {
     /// The tools.
     pub tools: &'a Toolchain,
     /// What to build.
-    pub recipe: &'a FamilyRecipe,
+    pub recipe: &'r FamilyRecipe,
     /// Targets with the class of each.
     pub targets: Vec<(Sm, Sm)>,
     /// Where images are written.
     pub out: &'a Path,
+}
+
+/// A family as it was built.
+pub(crate) struct Made<'a> {
+    /// Its images.
+    pub family: Family,
+    /// What their loops cost.
+    pub figures: Vec<Figure<'a>>,
 }
 
 /// PTX of a class and what was assembled from it.
@@ -48,17 +56,18 @@ struct Assembled {
     said: String,
 }
 
-impl Job<'_> {
+impl<'r> Job<'_, 'r> {
     /// Builds it; everything wrong with it is the error.
-    pub(crate) fn build(&self, sources: &Sources) -> Result<Family, String> {
-        let mut images = Vec::new();
+    pub(crate) fn build(&self, sources: &Sources) -> Result<Made<'r>, String> {
+        let (mut images, mut figures) = (Vec::new(), Vec::new());
         let mut wrong = Vec::new();
         let mut kernels = Vec::new();
         let all = self.recipe.classes.iter().map(|class| self.compile(sources, *class));
         let compiled = all.collect::<Result<Vec<_>, _>>()?;
         for (ptx, cubin) in compiled.iter().flat_map(|ptx| ptx.cubins.iter().map(move |c| (ptx, c)))
         {
-            let image = self.measure(&ptx.image, cubin, &mut wrong)?;
+            let (image, loops) = self.measure(&ptx.image, cubin, &mut wrong)?;
+            figures.extend(loops);
             kernels.extend(image.entry.keys().map(|name| (name.clone(), cubin.target)));
             images.push(image);
         }
@@ -67,7 +76,8 @@ impl Job<'_> {
             return Err(wrong.join("\n"));
         }
         let image = compiled.into_iter().map(|ptx| ptx.image).chain(images).collect();
-        Ok(Family { name: self.recipe.name.clone(), sources: sources.digests(), image })
+        let family = Family { name: self.recipe.name.clone(), sources: sources.digests(), image };
+        Ok(Made { family, figures })
     }
 
     /// PTX of a class, with the lowest version that every target and the old assembler take.
@@ -120,40 +130,43 @@ impl Job<'_> {
         Ok((cubins, by_old))
     }
 
-    /// What a cubin costs and contains, held against its budgets.
+    /// What a cubin and its loops cost and contain, held against its budgets.
     fn measure(
         &self,
         from: &Image,
         cubin: &Assembled,
         wrong: &mut Vec<String>,
-    ) -> Result<Image, String> {
+    ) -> Result<(Image, Vec<Figure<'r>>), String> {
         let Assembled { target, file, said } = cubin;
         let (target, path) = (*target, self.out.join(file));
         let usages = report::usages(said);
         let text = self.tools.disassemble(target, &path)?;
         let sections = text.as_deref().map(sass::sections);
-        let mut entries = from.entry.clone();
+        let (mut entries, mut figures) = (from.entry.clone(), Vec::new());
         for (name, entry) in &mut entries {
             let silent = || format!("{file}: the assembler says nothing of {name}");
-            entry.usage = Some(*usages.get(name).ok_or_else(silent)?);
+            let usage = *usages.get(name).ok_or_else(silent)?;
+            entry.usage = Some(usage);
             let absent = || format!("{file}: the disassembler shows no {name}");
             let code = sections.as_ref().map(|all| all.get(&name[..]).ok_or_else(absent));
             let code = code.transpose()?;
             let counts = code.map(|code| sass::counts(&code.instructions, self.counted()));
             let built = Built { name, target, entry, counts: counts.as_ref(), code };
             let mut broken = budget::broken(self.recipe, &built);
-            for inner in self.recipe.inner.iter().filter(|inner| inner.covers(name, target)) {
-                let found = code.map(|code| Inner::find(code, inner));
-                broken.extend(
-                    found
-                        .into_iter()
-                        .flat_map(|found| budget::broken_inner(inner, target, found.as_ref())),
-                );
+            if code.is_some() {
+                let kernel = Kernel { name, target, threads: entry.threads, usage };
+                figures.extend(figures::of_kernel(self.recipe, &kernel, code).inspect(|figure| {
+                    broken.extend(budget::broken_inner(
+                        figure.budget,
+                        target,
+                        figure.inner.as_ref(),
+                    ));
+                }));
             }
             wrong.extend(broken.iter().map(|broken| format!("{file}: {name}: {broken}")));
         }
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Image {
+        let image = Image {
             kind: Kind::Cubin,
             target,
             entry: entries,
@@ -161,7 +174,8 @@ impl Job<'_> {
             bytes: bytes.len(),
             also_assembled_by: Vec::new(),
             ..oldest(oldest_for_cubin(target), from.clone(), file.clone())?
-        })
+        };
+        Ok((image, figures))
     }
 
     /// Names of instructions that the family's budgets ask for.

@@ -1,4 +1,4 @@
-//! Everything the tables say, gathered from the committed images: their manifest, their disassembly, and what is launched of them.
+//! Everything the tables say of images: their manifest, their disassembly, and what is launched of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,11 @@ use warpscope_kernels::gpu::{BufferId, DeviceFacts, GpuKernel, Launch, Route, Wo
 
 use crate::gpus::{Asked, Gpu, Plan};
 use crate::inner::Inner;
-use crate::manifest::{Image, Kind, Manifest};
+use crate::manifest::{Image, Kind, Manifest, Usage};
 use crate::occupancy::{self, Block};
+use crate::parallel::in_parallel;
 use crate::recipe::{FamilyRecipe, InnerBudget};
-use crate::sass;
+use crate::sass::{self, Code};
 use crate::toolchain::Toolchain;
 
 /// A kernel on a target whose loop is budgeted.
@@ -20,7 +21,7 @@ pub(crate) struct Figure<'a> {
     /// Source without `.cu`.
     pub family: &'a str,
     /// Kernel.
-    pub entry: &'a str,
+    pub entry: String,
     /// Machine code it is in.
     pub target: Sm,
     /// Registers per thread, and bytes spilled.
@@ -65,11 +66,11 @@ pub(crate) struct Doing<'a> {
     pub figure: &'a Figure<'a>,
 }
 
-/// Figures of every budgeted loop of these families, in the order of the recipe, by entry and target.
+/// Figures of every budgeted loop of these families, as the committed images have them.
 pub(crate) fn gather<'a>(
     tools: &Toolchain,
     images: &Path,
-    manifest: &'a Manifest,
+    manifest: &Manifest,
     recipes: &[&'a FamilyRecipe],
 ) -> Result<Vec<Figure<'a>>, String> {
     let jobs: Vec<(&FamilyRecipe, &Image)> = recipes
@@ -81,42 +82,61 @@ pub(crate) fn gather<'a>(
             images.filter(|image| image.kind == Kind::Cubin).map(|image| (*recipe, image))
         })
         .collect();
-    let all = crate::in_parallel(&jobs, |(recipe, image)| of_image(tools, images, recipe, image));
+    let all = in_parallel(&jobs, |(recipe, image)| of_image(tools, images, recipe, image));
     let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let mut all: Vec<Figure> = all.into_iter().flatten().collect();
-    all.sort_by_key(|one| (one.family, one.entry, one.target));
-    Ok(all)
+    Ok(all.into_iter().flatten().collect())
 }
 
 fn of_image<'a>(
     tools: &Toolchain,
     images: &Path,
     recipe: &'a FamilyRecipe,
-    image: &'a Image,
+    image: &Image,
 ) -> Result<Vec<Figure<'a>>, String> {
     let Some(text) = tools.disassemble(image.target, &images.join(&image.file))? else {
         return Ok(Vec::new());
     };
     let sections = sass::sections(&text);
     let mut found = Vec::new();
-    for (entry, known) in &image.entry {
+    for (name, entry) in &image.entry {
         let usage =
-            known.usage.ok_or_else(|| format!("{}: nothing is known of {entry}", image.file))?;
-        let code = sections.get(&entry[..]);
-        let budgets = recipe.inner.iter().filter(|budget| budget.covers(entry, image.target));
-        found.extend(budgets.map(|budget| Figure {
-            family: &recipe.name,
-            entry,
-            target: image.target,
-            registers: usage.registers,
-            spills: usage.spills,
-            shared: usage.shared,
-            threads: known.threads.unwrap_or(1024),
-            inner: code.and_then(|code| Inner::find(code, budget)),
-            budget,
-        }));
+            entry.usage.ok_or_else(|| format!("{}: nothing is known of {name}", image.file))?;
+        let kernel = Kernel { name, target: image.target, threads: entry.threads, usage };
+        found.extend(of_kernel(recipe, &kernel, sections.get(&name[..])));
     }
     Ok(found)
+}
+
+/// A kernel as the assembler made it.
+pub(crate) struct Kernel<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Machine code it is in.
+    pub target: Sm,
+    /// Most threads of a block, where the source limits them.
+    pub threads: Option<u32>,
+    /// What it takes.
+    pub usage: Usage,
+}
+
+/// Figures of every loop of a kernel that has a budget, of its code.
+pub(crate) fn of_kernel<'a>(
+    recipe: &'a FamilyRecipe,
+    kernel: &Kernel,
+    code: Option<&Code>,
+) -> impl Iterator<Item = Figure<'a>> {
+    let budgets = recipe.inner.iter().filter(|budget| budget.covers(kernel.name, kernel.target));
+    budgets.map(move |budget| Figure {
+        family: &recipe.name,
+        entry: kernel.name.to_owned(),
+        target: kernel.target,
+        registers: kernel.usage.registers,
+        spills: kernel.usage.spills,
+        shared: kernel.usage.shared,
+        threads: kernel.threads.unwrap_or(1024),
+        inner: code.and_then(|code| Inner::find(code, budget)),
+        budget,
+    })
 }
 
 /// Everything that is done of what was asked for, by GPU and variant; and of every kernel how it is launched.
@@ -174,7 +194,7 @@ fn doing<'a>(
     let figure_of = |launch: &Launch| {
         let target = target_of(figures, launch, gpu.sm)?;
         let same = |one: &&Figure| {
-            (one.family, one.entry, one.target) == (launch.family, launch.entry, target)
+            (one.family, &one.entry[..], one.target) == (launch.family, launch.entry, target)
         };
         figures.iter().find(same)
     };

@@ -17,6 +17,7 @@ mod inner;
 mod manifest;
 mod occupancy;
 mod pack;
+mod parallel;
 mod predict;
 mod ptx;
 mod recipe;
@@ -30,11 +31,13 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{env, fs, thread};
+use std::{env, fs};
 
 use compare::MANIFEST;
+use family::Made;
+use figures::Figure;
 use manifest::{Family, Kind, Manifest};
+use parallel::in_parallel;
 use recipe::{FamilyRecipe, Recipe};
 use sources::Sources;
 use tempfile::TempDir;
@@ -103,17 +106,20 @@ impl Arguments {
         let tools = Toolchain::open(&self.toolchain)?;
         let images = self.kernels.join("image");
         if self.table {
-            let all = self.costs(&tools, &chosen, true)?.into_iter();
+            let all = self.costs(self.committed(&tools, &chosen)?, &chosen, true)?.into_iter();
             let all = all.map(|(name, text)| format!("\n## {name}\n\n{text}"));
             return Ok(table::LEGEND.to_owned() + &all.collect::<String>());
         }
         if self.budgets {
-            self.renew(&tools, &chosen)?;
+            self.renew(self.committed(&tools, &chosen)?, &chosen)?;
             return Ok("BUDGETS.md is what the committed images cost".to_owned());
         }
         let aside = self.aside()?;
         let (built, unpacked) = (made(aside.path().join("built"))?, self.unpack(&aside)?);
-        let families = self.build(&tools, &recipe, &chosen, &built)?;
+        let made = self.build(&tools, &recipe, &chosen, &built)?;
+        let (families, figures): (Vec<_>, Vec<_>) =
+            made.into_iter().map(|made| (made.family, made.figures)).unzip();
+        let figures = figures.into_iter().flatten().collect();
         let said = families.iter().map(summary).collect::<Vec<_>>().join("\n");
         let manifest = merged(families, &images, &recipe)?;
         fs::write(built.join(MANIFEST), write::text(&manifest))
@@ -122,7 +128,8 @@ impl Arguments {
             true => compare::same(&built, &unpacked, &images, &manifest)?,
             false => compare::replace(&built, &unpacked, &images, &manifest)?,
         }
-        self.renew(&tools, &chosen)?;
+        // The committed images are those that were built: their figures are known.
+        self.renew(figures, &chosen)?;
         Ok(said)
     }
 
@@ -142,18 +149,27 @@ impl Arguments {
         Ok(folder)
     }
 
-    /// What the committed images of families cost, by family.
-    fn costs(
+    /// Figures of the committed images of families.
+    fn committed<'r>(
         &self,
         tools: &Toolchain,
-        chosen: &[&FamilyRecipe],
-        detailed: bool,
-    ) -> Result<BTreeMap<String, String>, String> {
+        chosen: &[&'r FamilyRecipe],
+    ) -> Result<Vec<Figure<'r>>, String> {
         let aside = self.aside()?;
         let images = self.unpack(&aside)?;
         let manifest = parse(&toolchain::read(&images.join(MANIFEST))?)?;
+        figures::gather(tools, &images, &manifest, chosen)
+    }
+
+    /// What the images of families cost, by family.
+    fn costs(
+        &self,
+        mut figures: Vec<Figure>,
+        chosen: &[&FamilyRecipe],
+        detailed: bool,
+    ) -> Result<BTreeMap<String, String>, String> {
         let plan = gpus::Plan::read(&self.kernels)?;
-        let figures = figures::gather(tools, &images, &manifest, chosen)?;
+        figures.sort_by(|a, b| (a.family, &a.entry, a.target).cmp(&(b.family, &b.entry, b.target)));
         let (doings, launches) = figures::doings(&plan, &figures);
         let of = |family: &&FamilyRecipe| {
             let of: Vec<_> = figures.iter().filter(|one| one.family == family.name).collect();
@@ -169,12 +185,12 @@ impl Arguments {
     }
 
     /// Writes what the families cost into the table of costs, or holds it against what is there.
-    fn renew(&self, tools: &Toolchain, chosen: &[&FamilyRecipe]) -> Result<(), String> {
+    fn renew(&self, figures: Vec<Figure>, chosen: &[&FamilyRecipe]) -> Result<(), String> {
         let path = self.kernels.join("BUDGETS.md");
         let before = fs::read_to_string(&path).unwrap_or_default();
         let mut sections =
             if self.families.is_empty() { BTreeMap::new() } else { table::sections(&before) };
-        sections.extend(self.costs(tools, chosen, false)?);
+        sections.extend(self.costs(figures, chosen, false)?);
         let text = table::document(&gpus::Plan::read(&self.kernels)?, &sections);
         if text == before {
             return Ok(());
@@ -207,14 +223,14 @@ impl Arguments {
     }
 
     /// Builds families on all processors, in the order of the recipe.
-    fn build(
+    fn build<'r>(
         &self,
         tools: &Toolchain,
         recipe: &Recipe,
-        chosen: &[&FamilyRecipe],
+        chosen: &[&'r FamilyRecipe],
         out: &Path,
-    ) -> Result<Vec<Family>, String> {
-        let build = |family: &&FamilyRecipe| {
+    ) -> Result<Vec<Made<'r>>, String> {
+        let build = |&family: &&'r FamilyRecipe| {
             let sources = Sources::read(&self.kernels.join("cuda"), &family.name)?;
             let targets = family.targets(&recipe.targets);
             family::Job { tools, recipe: family, targets, out }.build(&sources)
@@ -228,27 +244,6 @@ impl Arguments {
             Err(failed.join("\n"))
         }
     }
-}
-
-/// What a function makes of each, in their order, on as many threads as there are processors.
-fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let (open, done) = (Mutex::new(jobs.iter().enumerate()), Mutex::new(Vec::new()));
-    let worker = || {
-        while let Some((at, job)) = lock(&open).next() {
-            let result = work(job);
-            lock(&done).push((at, result));
-        }
-    };
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker))));
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
-/// A lock whose holders only push and take.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn parse(manifest: &str) -> Result<Manifest, String> {

@@ -97,7 +97,7 @@ pub(crate) fn section(plan: &Plan, figures: &[&Figure], doings: &[&Doing]) -> St
 fn summary(target: Sm, figures: &[&Figure]) -> Vec<String> {
     let rates = figures.iter().filter_map(|figure| {
         let rates = rates(figure.budget, target, figure.inner.as_ref()?);
-        Some(rates.into_iter().map(|rate| (figure.entry, rate)))
+        Some(rates.into_iter().map(|rate| (&figure.entry, rate)))
     });
     let limited = rates.flatten().filter_map(|(entry, rate)| {
         let (found, most) = (rate.found?, rate.most?);
@@ -130,7 +130,7 @@ pub(crate) fn details(
             Some([entry, on, known]) if entry[0] == figure.entry && *known == cells => {
                 on.push(figure.target.to_string().replace("sm_", ""));
             }
-            _ => rows.push([vec![figure.entry.to_owned()], vec![figure.target.to_string()], cells]),
+            _ => rows.push([vec![figure.entry.clone()], vec![figure.target.to_string()], cells]),
         }
     }
     let rows =
@@ -143,7 +143,7 @@ pub(crate) fn details(
 fn cells(plan: &Plan, figure: &Figure, launches: &Launches) -> Vec<String> {
     // Of a target that no GPU here has, what is launched on the one below.
     let same = launches.iter().filter(|((family, entry, target), _)| {
-        (*family, *entry) == (figure.family, figure.entry) && *target <= figure.target
+        (*family, *entry) == (figure.family, &figure.entry[..]) && *target <= figure.target
     });
     let launch = same.max_by_key(|((.., target), _)| *target).map(|(_, launched)| *launched);
     let dynamic = launch.map_or(0, |launch| launch.dynamic);
@@ -226,7 +226,7 @@ fn prediction(plan: &Plan, doing: &Doing) -> Option<Vec<String>> {
     let mut cells = vec![
         work(doing.asked, doing.work.variant),
         format!("{}{estimate}", doing.gpu.name.trim_start_matches("NVIDIA ")),
-        doing.figure.entry.to_owned(),
+        doing.figure.entry.clone(),
         waves(plan, doing).map_or_else(none, |waves| format!("{waves:.2}")),
     ];
     let time = |us: Option<f64>| us.map_or_else(|| "unknown".to_owned(), |us| format!("{us:.1}"));
