@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
-#[path = "src/bin/build_kernels/manifest.rs"]
 mod manifest;
 #[path = "src/sm.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the program uses the rest of it")]
@@ -20,9 +19,7 @@ use manifest::{Entry, Family, Image, Manifest};
 use sm::Sm;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for watched in
-        ["image", "build.rs", "src/bin/build_kernels/manifest.rs", "src/sm.rs", "src/text_serde.rs"]
-    {
+    for watched in ["image", "build.rs", "manifest.rs", "src/sm.rs", "src/text_serde.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("image");

@@ -237,19 +237,3 @@ fn commands_and_files_have_one_writer_of_json() {
     let found = lines_with(&words, &excused);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
-
-/// People build the kernels without their build tool.
-#[test]
-fn the_kernels_need_nothing_of_their_build_tool() {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/Cargo.toml");
-    let manifest = fs::read_to_string(manifest).expect("is there");
-    let feature = manifest.lines().find_map(|line| line.strip_prefix("build-kernels = "));
-    let names = feature.expect("is declared").split('"').filter_map(|one| one.strip_prefix("dep:"));
-    let names: Vec<_> = names.map(|name| format!("{name}::")).collect();
-    assert!(names.len() > 1, "{names:?}");
-    for (file, code) in code_of("kernels/src").iter().filter(|(file, _)| !file.starts_with("bin/"))
-    {
-        let found = names.iter().find(|name| code.contains(*name));
-        assert_eq!(found, None, "kernels/src/{file}");
-    }
-}

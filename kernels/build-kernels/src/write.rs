@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::manifest::{Entry, Family, Image, Kind, Manifest, Usage};
 
-const HEAD: &str = "# What build-kernels built from kernels/cuda; `cargo run -p warpscope-kernels --features build-kernels --bin build-kernels` writes it anew.
+const HEAD: &str = "# What build-kernels built from kernels/cuda; `cargo run -p build-kernels` writes it anew.
 # usage: registers per thread, bytes of static shared memory per block, bytes of stack and bytes spilled per thread, barriers per block.
 # oldest_driver, Linux: of cubins CUDA's minor version compatibility and the release that brought the target; of PTX the release that brought its version.
 ";

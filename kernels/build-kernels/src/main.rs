@@ -1,6 +1,6 @@
 //! `build-kernels`: compiles `kernels/cuda` into `kernels/image`, for developers; building and running warpscope needs none of it.
 //!
-//! `cargo run -p warpscope-kernels --features build-kernels --bin build-kernels -- [--check | --table | --budgets] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
+//! `cargo run -p build-kernels -- [--check | --table | --budgets] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
 //!
 //! A command of its own and not a build script, because images are committed: nobody else needs NVIDIA's compiler, what was tested is
 //! what is shipped, and `--check` shows when sources and images part. NVRTC and not nvcc, because it alone is published as a package
@@ -14,6 +14,7 @@ mod figures;
 mod flow;
 mod gpus;
 mod inner;
+#[path = "../../manifest.rs"]
 mod manifest;
 mod occupancy;
 mod pack;
@@ -52,7 +53,10 @@ kernels/BUDGETS.md.
   --budgets        build nothing, write kernels/BUDGETS.md for the committed images: after a change of predict.toml
   --check          build aside and name every committed image that differs, is missing or is no longer built
   --toolchain DIR  folder filled by .ci/toolchain; otherwise target/toolchain
-  --kernels DIR    folder with cuda/, image/ and kernels.toml; otherwise this package's";
+  --kernels DIR    folder with cuda/, image/ and kernels.toml; otherwise the repository's";
+
+/// Sources, recipes and images, around this package.
+const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn main() -> ExitCode {
     match Arguments::read(env::args().skip(1)).and_then(|arguments| arguments.run()) {
@@ -80,7 +84,7 @@ struct Arguments {
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let kernels = PathBuf::from(KERNELS);
         let toolchain = kernels.join("../target/toolchain");
         let (check, table, budgets) = (false, false, false);
         let mut read = Self { check, table, budgets, toolchain, kernels, families: Vec::new() };

@@ -1,5 +1,5 @@
 //! `kernels/image/manifest.toml`: what was built from what, and what lies in the packs beside it. `build-kernels` writes both, the build script
-//! makes a table of them, tests hold them against each other. All three read the manifest through this file.
+//! makes a table of them. Both read the manifest through this file.
 
 use std::collections::BTreeMap;
 

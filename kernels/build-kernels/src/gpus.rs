@@ -238,7 +238,7 @@ mod tests {
     /// The data sheets' rates: H200 989 TFLOP/s, RTX 4090 165 with fp32 sums, A100 312, T4 65.
     #[test]
     fn rates_are_those_of_the_data_sheets() {
-        let plan = Plan::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let plan = Plan::read(Path::new(crate::KERNELS)).unwrap();
         for (name, product, tera) in [
             ("NVIDIA H200", "HGMMA", 989.0),
             ("NVIDIA H200", "QGMMA", 1979.0),
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn every_figure_says_where_it_is_from_and_estimates_that_they_are() {
-        let plan = Plan::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let plan = Plan::read(Path::new(crate::KERNELS)).unwrap();
         for gpu in &plan.gpus {
             let said = gpu.own.read.starts_with("estimate: ");
             assert_eq!(said, gpu.own.estimate, "{}", gpu.name);
