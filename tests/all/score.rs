@@ -112,6 +112,11 @@ const BLOCKS: &[Block] = &[
         (9, 6),
         "8 of 20 right, 0 of 1 without a known obstacle, 3 unknown, 6 confidently wrong",
     ),
+    block(
+        "local_draw",
+        (12, 6),
+        "up to 8.9, of 10, 4 right, 3 unknown, 2 confidently wrong, and from 9.0 on, of 12, 8, 0, 4; none of these of high confidence",
+    ),
 ];
 
 #[derive(Deserialize)]
