@@ -137,7 +137,7 @@ pub struct Dependent {
     pub name: String,
     /// Its releases.
     pub versions: VersionRange,
-    /// The newest version of the framework that these accept.
+    /// The version of the framework inside, or installed beside them while they were new.
     pub takes: String,
     /// Whether these are meant where no release is named: those of a program that brings its own copy.
     #[serde(default)]
