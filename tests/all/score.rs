@@ -114,7 +114,7 @@ const BLOCKS: &[Block] = &[
     ),
     block(
         "local_draw",
-        (12, 6),
+        (14, 6),
         "up to 8.9, of 10, 4 right, 3 unknown, 2 confidently wrong, and from 9.0 on, of 12, 8, 0, 4; none of these of high confidence",
     ),
 ];

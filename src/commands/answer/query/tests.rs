@@ -27,6 +27,7 @@ fn words_pick_frameworks_and_rows() {
 fn a_version_of_a_package_around_it_is_not_its_own() {
     assert!(ask(&["faster-whisper@1.1.1"]).is_ok_and(|all| all[0].starts_with("ctranslate2 4.")));
     assert_eq!(ask(&["whisperx@3.4.2"]), ask(&["ctranslate2@4.4.0"]));
+    assert_eq!(ask(&["faster-whisper@1.0.3"]), ask(&["ctranslate2@4.4.0"]));
     for name in ["faster-whisper-xxl", "Faster-Whisper-XXL@r245.4"] {
         assert_eq!(ask(&[name]), ask(&["ctranslate2@4.6.0"]), "{name}");
     }
