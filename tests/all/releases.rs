@@ -12,7 +12,7 @@ use warpscope_probes::rules::{Rule, Settings, Version};
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
-const ARGUED: [(&str, &str, &str); 26] = [
+const ARGUED: [(&str, &str, &str); 34] = [
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
     ("bitsandbytes", "0.39", "0.39.0 is in the package index, without a tag"),
     ("bitsandbytes", "0.40.1", "only in the package index"),
@@ -37,6 +37,14 @@ const ARGUED: [(&str, &str, &str); 26] = [
     ("tensorrt-llm", "1.3.0rc13", "candidates have wheels, and the table none of them"),
     ("tensorrt-llm", "1.3.0rc15", "candidates have wheels, and the table none of them"),
     ("tensorrt-llm", "1.3.0rc20", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.1.0rc2.post2", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.2.0rc6.post1", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc17", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc18", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc19", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc21", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc23.post1", "candidates have wheels, and the table none of them"),
+    ("tensorrt-llm", "1.3.0rc24", "candidates have wheels, and the table none of them"),
     ("tensorrt-llm", "1.3.0rc26", "candidates have wheels, and the table none of them"),
     ("torch", "1.10.1", "its wheels are for Python up to 3.9; the list was asked with a later one"),
 ];
