@@ -96,7 +96,7 @@ pub(in crate::gpu::family) fn of_token(
     let tall = Block::of_rows(rows, warps, [facts.sms.max(1), shape.n]);
     let block = if halves && block.rows == ROWS { tall } else { block };
     // Every block makes the row for itself: one of twelve warps is worth more than two of eight (254.8 µs a token on an H200, 258.2 with eight).
-    let warps = if halves && block.warps == warps / 3 * 2 { warps } else { block.warps };
+    let warps = if halves && block.warps == 8 { warps } else { block.warps };
     (block.rows > ROWS, warps)
 }
 
@@ -144,6 +144,15 @@ mod tests {
         assert_eq!(of(132, 16, 2048), (32, 8), "32 multiprocessors would have all of 64 rows");
         assert_eq!(of(132, 16, 8192), (64, 8), "one a multiprocessor");
         assert_eq!(of(132, 16, 57_344), (32, 4), "fourteen of 32 rows");
+    }
+
+    /// A gate of 5632 rows and the 5632 that go through it, three turns a multiprocessor of an H200; a large one keeps four blocks of four warps.
+    #[test]
+    fn gates_that_eight_warps_would_multiply_take_twelve() {
+        let facts = crate::gpu::family::gemm::tests::device((9, 0), 132);
+        let of = |n| of_token(&facts, "w4.f16", Shape { m: 1, n, ..Shape::default() }, true);
+        assert_eq!(of(11_264), (true, 12));
+        assert_eq!(of(57_344), (true, 4));
     }
 
     #[test]
