@@ -9,7 +9,7 @@ use warpscope_kernels::image::{Isa, RELEASES, cuda_text};
 
 use crate::budget::{self, Built};
 use crate::figures::{self, Figure, Kernel};
-use crate::manifest::{Entry, Family, Image, Kind};
+use crate::manifest::{Entry, Family, Image, Kind, Manifest};
 use crate::recipe::FamilyRecipe;
 use crate::sources::{Sources, sha256};
 use crate::toolchain::{CUDA, OLD, Toolchain, compute};
@@ -23,16 +23,22 @@ const OLDEST_FOR_CUBINS: u32 = 12_000;
 const NEWER_TARGETS: [((u8, u8), u32); 4] =
     [((10, 0), 12_080), ((10, 3), 12_090), ((12, 0), 12_080), ((12, 1), 12_090)];
 
-/// A family in the making.
+/// A class of a family in the making: what is built beside every other.
 pub(crate) struct Job<'a, 'r> {
     /// The tools.
     pub tools: &'a Toolchain,
-    /// What to build.
+    /// The family.
     pub recipe: &'r FamilyRecipe,
-    /// Targets with the class of each.
-    pub targets: Vec<(Sm, Sm)>,
+    /// Its sources.
+    pub sources: &'a Sources,
+    /// The class.
+    pub class: Sm,
+    /// What is assembled from it.
+    pub targets: Vec<Sm>,
     /// Where images are written.
     pub out: &'a Path,
+    /// Its PTX as it was committed: what the old assembler took once it need not be shown again.
+    pub committed: Option<&'a Image>,
 }
 
 /// A family as it was built.
@@ -41,6 +47,14 @@ pub(crate) struct Made<'a> {
     pub family: Family,
     /// What their loops cost.
     pub figures: Vec<Figure<'a>>,
+}
+
+/// A class of a family as it was built.
+pub(crate) struct Part<'r> {
+    ptx: Image,
+    cubins: Vec<Image>,
+    figures: Vec<Figure<'r>>,
+    wrong: Vec<String>,
 }
 
 /// PTX of a class and what was assembled from it.
@@ -56,33 +70,76 @@ struct Assembled {
     said: String,
 }
 
-impl<'r> Job<'_, 'r> {
-    /// Builds it; everything wrong with it is the error.
-    pub(crate) fn build(&self, sources: &Sources) -> Result<Made<'r>, String> {
-        let (mut images, mut figures) = (Vec::new(), Vec::new());
-        let mut wrong = Vec::new();
-        let mut kernels = Vec::new();
-        let all = self.recipe.classes.iter().map(|class| self.compile(sources, *class));
-        let compiled = all.collect::<Result<Vec<_>, _>>()?;
-        for (ptx, cubin) in compiled.iter().flat_map(|ptx| ptx.cubins.iter().map(move |c| (ptx, c)))
-        {
-            let (image, loops) = self.measure(&ptx.image, cubin, &mut wrong)?;
-            figures.extend(loops);
-            kernels.extend(image.entry.keys().map(|name| (name.clone(), cubin.target)));
-            images.push(image);
+impl<'r> Made<'r> {
+    /// A family of its parts, in the order of its classes; everything wrong with it is the error.
+    pub(crate) fn of(
+        recipe: &'r FamilyRecipe,
+        sources: &Sources,
+        parts: impl Iterator<Item = Result<Part<'r>, String>>,
+    ) -> Result<Self, String> {
+        let (mut ptx, mut cubins) = (Vec::new(), Vec::new());
+        let (mut figures, mut wrong) = (Vec::new(), Vec::new());
+        for part in parts.collect::<Result<Vec<_>, _>>()? {
+            ptx.push(part.ptx);
+            cubins.extend(part.cubins);
+            figures.extend(part.figures);
+            wrong.extend(part.wrong);
         }
-        wrong.extend(budget::stale(self.recipe, &kernels));
+        let of = |image: &Image| {
+            let target = image.target;
+            image.entry.keys().map(move |name| (name.clone(), target)).collect::<Vec<_>>()
+        };
+        wrong.extend(budget::stale(recipe, &cubins.iter().flat_map(of).collect::<Vec<_>>()));
         if !wrong.is_empty() {
             return Err(wrong.join("\n"));
         }
-        let image = compiled.into_iter().map(|ptx| ptx.image).chain(images).collect();
-        let family = Family { name: self.recipe.name.clone(), sources: sources.digests(), image };
-        Ok(Made { family, figures })
+        let image = ptx.into_iter().chain(cubins).collect();
+        let family = Family { name: recipe.name.clone(), sources: sources.digests(), image };
+        Ok(Self { family, figures })
+    }
+}
+
+impl<'a, 'r> Job<'a, 'r> {
+    /// The classes of a family.
+    pub(crate) fn of(
+        recipe: &'r FamilyRecipe,
+        sources: &'a Sources,
+        targets: &[Sm],
+        tools: &'a Toolchain,
+        out: &'a Path,
+        committed: &'a Manifest,
+    ) -> impl Iterator<Item = Self> + use<'a, 'r> {
+        let all = recipe.targets(targets);
+        let known = committed.family.iter().find(|family| family.name == recipe.name);
+        recipe.classes.iter().map(move |&class| {
+            let targets = all.iter().filter(|(_, of)| *of == class);
+            let targets = targets.map(|(target, _)| *target).collect();
+            let mut images = known.into_iter().flat_map(|family| &family.image);
+            let committed = images.find(|image| image.kind == Kind::Ptx && image.class == class);
+            Self { tools, recipe, sources, class, targets, out, committed }
+        })
+    }
+
+    /// Builds it.
+    pub(crate) fn build(&self) -> Result<Part<'r>, String> {
+        let Compiled { image: ptx, cubins: assembled } = self.compile()?;
+        let (mut cubins, mut figures, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
+        for cubin in &assembled {
+            let (image, loops) = self.measure(&ptx, cubin, &mut wrong)?;
+            figures.extend(loops);
+            cubins.push(image);
+        }
+        Ok(Part { ptx, cubins, figures, wrong })
+    }
+
+    /// How long it takes, roughly: the longest goes first, so that nothing is waited for in the end.
+    pub(crate) fn weight(&self) -> usize {
+        self.targets.len() * self.sources.files.values().map(String::len).sum::<usize>()
     }
 
     /// PTX of a class, with the lowest version that every target and the old assembler take.
-    fn compile(&self, sources: &Sources, class: Sm) -> Result<Compiled, String> {
-        let family = &self.recipe.name;
+    fn compile(&self) -> Result<Compiled, String> {
+        let (family, class, sources) = (&self.recipe.name, self.class, self.sources);
         let (text, headers) = sources.unit();
         let unit = Unit { name: &sources.name, text, headers: &headers };
         let written = self.tools.compile(&unit, class);
@@ -99,7 +156,7 @@ impl<'r> Job<'_, 'r> {
         for isa in ptx::versions().filter(|isa| *isa <= own) {
             let text = ptx::relabelled(&written, &header, isa)?;
             write(&path, text.as_bytes())?;
-            match self.gate(&path, class, isa) {
+            match self.gate(&path, isa, &text) {
                 Ok((cubins, by_old)) => {
                     let image = ptx_image(file, class, isa, &text, by_old)?;
                     return Ok(Compiled { image, cubins });
@@ -111,21 +168,23 @@ impl<'r> Job<'_, 'r> {
     }
 
     /// Assembles PTX for every target of its class, and with the old assembler what that knows; whether that took part.
-    fn gate(&self, path: &Path, class: Sm, isa: Isa) -> Result<(Vec<Assembled>, bool), String> {
-        let targets = self.targets.iter().filter(|(_, of)| *of == class);
-        let targets: Vec<Sm> = targets.map(|(target, _)| *target).collect();
-        if targets.is_empty() {
-            return Err(format!("{}: nothing is assembled from {class}", self.recipe.name));
+    fn gate(&self, path: &Path, isa: Isa, text: &str) -> Result<(Vec<Assembled>, bool), String> {
+        if self.targets.is_empty() {
+            return Err(format!("{}: nothing is assembled from {}", self.recipe.name, self.class));
         }
         let mut cubins = Vec::new();
-        for target in &targets {
+        for target in &self.targets {
             let file = format!("{}.{target}.cubin", self.recipe.name);
             let said = self.tools.assemble(path, *target, &self.out.join(&file))?;
             cubins.push(Assembled { target: *target, file, said });
         }
+        let same = |image: &&Image| image.sha256 == sha256(text.as_bytes());
+        if let Some(image) = self.committed.filter(same) {
+            return Ok((cubins, !image.also_assembled_by.is_empty()));
+        }
         let mut by_old = false;
-        for target in targets {
-            by_old |= self.tools.assemble_old(path, isa, target)?;
+        for target in &self.targets {
+            by_old |= self.tools.assemble_old(path, isa, *target)?;
         }
         Ok((cubins, by_old))
     }

@@ -29,13 +29,14 @@ mod table;
 mod toolchain;
 mod write;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
 use compare::MANIFEST;
-use family::Made;
+use family::{Job, Made};
 use figures::Figure;
 use manifest::{Family, Kind, Manifest};
 use parallel::in_parallel;
@@ -120,7 +121,8 @@ impl Arguments {
         }
         let aside = self.aside()?;
         let (built, unpacked) = (made(aside.path().join("built"))?, self.unpack(&aside)?);
-        let made = self.build(&tools, &recipe, &chosen, &built)?;
+        let known = if self.check { manifest_of(&images)? } else { Manifest::default() };
+        let made = self.build(&tools, &recipe, &chosen, &built, &known)?;
         let (families, figures): (Vec<_>, Vec<_>) =
             made.into_iter().map(|made| (made.family, made.figures)).unzip();
         let figures = figures.into_iter().flatten().collect();
@@ -233,25 +235,42 @@ impl Arguments {
         recipe: &Recipe,
         chosen: &[&'r FamilyRecipe],
         out: &Path,
+        known: &Manifest,
     ) -> Result<Vec<Made<'r>>, String> {
-        let build = |&family: &&'r FamilyRecipe| {
-            let sources = Sources::read(&self.kernels.join("cuda"), &family.name)?;
-            let targets = family.targets(&recipe.targets);
-            family::Job { tools, recipe: family, targets, out }.build(&sources)
-        };
-        let (built, failed): (Vec<_>, Vec<_>) =
-            in_parallel(chosen, build).into_iter().partition(Result::is_ok);
+        let cuda = self.kernels.join("cuda");
+        let sources = chosen.iter().map(|family| Sources::read(&cuda, &family.name));
+        let sources = sources.collect::<Result<Vec<_>, _>>()?;
+        let mut jobs: Vec<Job> = chosen
+            .iter()
+            .zip(&sources)
+            .flat_map(|(family, sources)| {
+                Job::of(family, sources, &recipe.targets, tools, out, known)
+            })
+            .collect();
+        jobs.sort_by_key(|job| Reverse(job.weight()));
+        let names = jobs.iter().map(|job| (&job.recipe.name[..], job.class));
+        let mut parts: BTreeMap<_, _> = names.zip(in_parallel(&jobs, Job::build)).collect();
+        let made = chosen.iter().zip(&sources).map(|(family, sources)| {
+            let classes = family.classes.iter();
+            let parts = classes.filter_map(|class| parts.remove(&(&family.name[..], *class)));
+            Made::of(family, sources, parts)
+        });
+        let (built, failed): (Vec<_>, Vec<_>) = made.partition(Result::is_ok);
         let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
-        if failed.is_empty() {
-            Ok(built.into_iter().flatten().collect())
-        } else {
-            Err(failed.join("\n"))
+        match failed.is_empty() {
+            true => Ok(built.into_iter().flatten().collect()),
+            false => Err(failed.join("\n")),
         }
     }
 }
 
 fn parse(manifest: &str) -> Result<Manifest, String> {
     toml::from_str(manifest).map_err(|error| format!("{MANIFEST}: {error}"))
+}
+
+/// The manifest as it was committed; an empty one where there is none.
+fn manifest_of(images: &Path) -> Result<Manifest, String> {
+    fs::read_to_string(images.join(MANIFEST)).map_or(Ok(Manifest::default()), |text| parse(&text))
 }
 
 fn made(path: PathBuf) -> Result<PathBuf, String> {
@@ -261,10 +280,7 @@ fn made(path: PathBuf) -> Result<PathBuf, String> {
 
 /// The manifest: families built now, and of the others what it said before.
 fn merged(built: Vec<Family>, images: &Path, recipe: &Recipe) -> Result<Manifest, String> {
-    let before = match fs::read_to_string(images.join(MANIFEST)) {
-        Ok(text) => parse(&text)?,
-        Err(_) => Manifest::default(),
-    };
+    let before = manifest_of(images)?;
     let newly: Vec<String> = built.iter().map(|family| family.name.clone()).collect();
     let listed = |name: &str| recipe.family.iter().any(|family| family.name == name);
     let kept = before.family.into_iter();
