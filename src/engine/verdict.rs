@@ -280,7 +280,8 @@ impl Verdict {
     /// What kind of evidence decided, whether something contradicts it, and whether it is less than sure.
     pub(crate) fn told_by(&self) -> String {
         let disputed = if self.disputed { ", disputed" } else { "" };
-        let sure = if self.doubts.is_empty() { "" } else { ", medium confidence" };
+        let medium = self.confidence == Some(Confidence::Medium);
+        let sure = if medium { ", medium confidence" } else { "" };
         format!("{}{disputed}{sure}", self.level.map_or("no evidence", Level::words))
     }
 }
