@@ -26,6 +26,7 @@ mod target;
 mod unversioned;
 mod verdict;
 mod versions;
+pub mod vocabulary;
 mod words;
 
 pub use assumptions::{AssumedVersion, Assumptions};

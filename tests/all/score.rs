@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
+use warpscope::engine::vocabulary::{CLOSED, meant};
 use warpscope::engine::{
     Assumptions, Confidence, Origin, Outcome, Question, Target, Verdict, evaluate,
 };
@@ -117,6 +118,11 @@ const BLOCKS: &[Block] = &[
         (14, 6),
         "up to 8.9, of 10, 4 right, 3 unknown, 2 confidently wrong, and from 9.0 on, of 12, 8, 0, 4; none of these of high confidence",
     ),
+    block(
+        "draw_2711",
+        (28, 13),
+        "up to 8.9, of 36, 17 right, 8 unknown, 8 confidently wrong, and from 9.0 on, of 24, 11, 1 of 1 without a known obstacle, 6, 5; one of these of high confidence",
+    ),
 ];
 
 #[derive(Deserialize)]
@@ -154,7 +160,7 @@ struct Reported {
 impl Reported {
     fn ask(&self, base: &RuleBase) -> Verdict {
         let framework = framework_id(base, &self.framework);
-        // A month stands for the newest release of its end, and a program for what is inside it, as on the command line.
+        // A month stands for the newest release of its end, a program for what is inside it and a word for the framework's own, as on the command line.
         let known = base.framework(&framework);
         let inside = |version: Option<&String>| {
             let release = version.and_then(|text| text.parse().ok());
@@ -165,11 +171,17 @@ impl Reported {
             inside(Some(version)).or_else(dated).unwrap_or_else(|| version.clone())
         };
         let version = self.version.as_ref().map(released).or_else(|| inside(None));
+        let mut config = self.set.clone();
+        for (key, value) in self.set.iter().filter(|(key, _)| CLOSED.contains(key)) {
+            if let Some(word) = meant(base, &framework, key, value) {
+                config.set(key, word).expect("a value of rules");
+            }
+        }
         let question = Question {
             origin: if version.is_some() { Origin::Asked } else { Origin::Known },
             version,
             framework,
-            config: self.set.clone(),
+            config,
             ..Question::default()
         };
         let (assumptions, target) = (Assumptions::default(), self.target());

@@ -7,7 +7,8 @@ use warpscope_probes::rules::{self, ConfigRow, Framework, Kind, RuleBase, dtype_
 
 use super::error::UsageError;
 use super::word::{LONG, compute_type, find, own_version, says, split_version, unknown_framework};
-use crate::commands::answer::vocabulary;
+use crate::commands::answer::vocabulary::check;
+use crate::engine::vocabulary::{CLOSED, knows, meant};
 use crate::engine::{Origin, Question};
 
 /// One framework, and what is left of its rows after the words so far.
@@ -40,7 +41,7 @@ impl<'a> Asked<'a> {
         let mut asked = Self { framework, questions, said: BTreeMap::new() };
         match version.map(|version| version.split_once('+').unwrap_or((version, ""))) {
             // PyTorch writes the CUDA of a build behind its version: `2.7.0+cu128`.
-            Some((public, local)) if vocabulary::knows(base, &framework.id, "wheel", local) => {
+            Some((public, local)) if knows(base, &framework.id, "wheel", local) => {
                 asked.set_version(public)?;
                 asked.say("wheel", local)?;
             }
@@ -78,12 +79,11 @@ impl<'a> Asked<'a> {
         if let Some((key, value)) = token.split_once('=').filter(|_| version.is_none()) {
             let value =
                 dtype_id(value).filter(|_| kind_of(key) == Ok(Kind::Dtype)).unwrap_or(value);
-            let meant = self.meant(base, key, value);
-            let (key, value) = meant.unwrap_or((key, value));
-            vocabulary::check(base, &self.framework.id, key, value).map_err(UsageError)?;
+            let (key, value) = self.meant(base, key, value).unwrap_or((key, value));
+            check(base, &self.framework.id, key, value).map_err(UsageError)?;
             self.say(key, value)?;
             let wheel = format!("cu{}", value.replace('.', ""));
-            if key == "cuda" && vocabulary::knows(base, &self.framework.id, "wheel", &wheel) {
+            if key == "cuda" && knows(base, &self.framework.id, "wheel", &wheel) {
                 self.say("wheel", &wheel)?;
             }
             return Ok(true);
@@ -102,26 +102,37 @@ impl<'a> Asked<'a> {
         if find(base, token).is_some() {
             return Ok(false);
         }
-        Err(self.unknown_word(token))
+        let keys = ["quantization", "attention", "kernel", "engine"];
+        let named = |key| Some((key, meant(base, &self.framework.id, key, token)?));
+        let (key, value) =
+            keys.into_iter().find_map(named).ok_or_else(|| self.unknown_word(token))?;
+        self.say(key, value)?;
+        Ok(true)
     }
 
-    /// What people mean by a value that the framework does not know: the format of the weights where no number is computed in it, and
-    /// the long form of a short word.
-    fn meant(
+    /// What people mean by a value that the framework does not know: the format of the weights where no number is computed in it, the
+    /// long form of a short word, or another spelling.
+    fn meant<'v>(
         &self,
         base: &'a RuleBase,
-        key: &str,
+        key: &'v str,
         value: &str,
-    ) -> Option<(&'static str, &'static str)> {
-        let knows = |key, value| vocabulary::knows(base, &self.framework.id, key, value);
+    ) -> Option<(&'v str, &'a str)> {
+        let knows = |key, value| knows(base, &self.framework.id, key, value);
         let is_weights = key == "dtype" && value == "fp8_e4m3" && !knows("dtype", value);
         if is_weights && knows("quantization", "fp8") {
             return Some(("quantization", "fp8"));
         }
         let short =
             LONG.iter().find(|row| ["dtype", "quantization"].contains(&key) && row.0 == value);
-        let long = short?.1;
-        (!knows(key, value) && knows("quantization", long)).then_some(("quantization", long))
+        let long = short.map(|row| row.1).filter(|long| knows("quantization", long));
+        match long.filter(|_| !knows(key, value)) {
+            Some(long) => Some(("quantization", long)),
+            None if CLOSED.contains(&key) => {
+                Some((key, meant(base, &self.framework.id, key, value)?))
+            }
+            None => None,
+        }
     }
 
     fn has_package(&self, name: &str) -> bool {

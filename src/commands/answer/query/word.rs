@@ -6,6 +6,7 @@ use warpscope_probes::rules::{Framework, RuleBase, Version, dtype_id};
 use super::error::UsageError;
 use crate::config::near;
 use crate::engine::Question;
+use crate::engine::vocabulary::plain;
 
 /// A number format as CTranslate2 spells it, which has a compute type instead.
 pub(super) fn compute_type(dtype: &str) -> &str {
@@ -45,11 +46,6 @@ pub(super) fn own_version<'a>(
             framework.name, framework.id
         ))
     })
-}
-
-/// Letters and digits only, in lower case: `Flash-Attention 2` and `flash_attention_2` are one word.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 pub(super) fn find<'a>(base: &'a RuleBase, name: &str) -> Option<&'a Framework> {

@@ -1,0 +1,132 @@
+//! The words a framework has for the values of a setting: those its rules and rows name, and what people say for them.
+
+use std::collections::BTreeSet;
+
+use warpscope_probes::rules::{Choice, RuleBase};
+
+/// Keys whose values are names in the framework's own code. Others describe the model, the machine or the build and are open.
+pub const CLOSED: &[&str] =
+    &["attention", "compute_type", "engine", "kernel", "kv_cache", "quantization"];
+
+/// Names of one thing, in [`plain`] spelling: of which setting, what people say, and the names frameworks have for it, best first.
+const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "attention",
+        &["fa2", "flash", "flashattn", "flashattn2", "flashattention", "flashattention2"],
+        &["flashattention2", "flashattn", "flashattention", "flash"],
+    ),
+    ("attention", &["fa3", "flashattn3", "flashattention3"], &["fa3", "flashattention3", "flash3"]),
+    ("attention", &["fa4", "flashattn4", "flashattention4"], &["fa4", "flashattention4"]),
+    ("attention", &["triton", "tritonattn"], &["triton", "tritonattn"]),
+    ("attention", &["sdpa", "torchsdpa"], &["sdpa", "torchsdpa", "torchnative"]),
+    ("attention", &["sage", "sageattn", "sageattention"], &["sageattention", "sageattn", "sage"]),
+    ("kv_cache", &["fp8", "e4m3", "fp8e4m3", "fp8e4m3fn"], &["fp8e4m3", "fp8"]),
+    ("kv_cache", &["e5m2", "fp8e5m2"], &["fp8e5m2"]),
+    ("kv_cache", &["8bit", "int8", "q8", "q80"], &["int8", "q8", "q80"]),
+    ("kv_cache", &["4bit", "int4", "q4", "q40"], &["int4", "q4", "q40"]),
+    ("kv_cache", &["f16", "fp16", "float16", "half"], &["fp16", "f16", "float16"]),
+    ("kv_cache", &["bf16", "bfloat16"], &["bf16", "bfloat16"]),
+    ("quantization", &["4bit", "bnb4bit", "loadin4bit", "qlora"], &["nf4", "int4"]),
+    ("quantization", &["8bit", "bnb8bit", "loadin8bit"], &["llmint8", "int8", "w8a8int8"]),
+    ("quantization", &["int8"], &["llmint8", "w8a8int8", "int8weightonly"]),
+    ("quantization", &["int4", "w4a16"], &["w4a16", "int4", "int4weightonly"]),
+    ("quantization", &["fp8e4m3", "fp8w8a8", "w8a8fp8"], &["w8a8fp8", "fp8e4m3", "fp8"]),
+    ("quantization", &["nvfp4", "modeloptfp4"], &["nvfp4", "modeloptfp4"]),
+];
+
+/// The framework's own word for what people mean by a value; none where it has none, or where more than one could be meant.
+pub fn meant<'a>(base: &'a RuleBase, framework: &str, key: &str, value: &str) -> Option<&'a str> {
+    let known = known(base, framework, key);
+    let said = plain(value);
+    let named = |name: &str| known.iter().copied().find(|word| plain(word) == name);
+    let groups = SYNONYMS.iter().filter(|row| row.0 == key && row.1.contains(&&said[..]));
+    let exact = known.get(value).copied();
+    exact
+        .or_else(|| named(&said))
+        .or_else(|| groups.flat_map(|row| row.2).find_map(|name| named(name)))
+        .or_else(|| (key == "quantization" && is_gguf(&said)).then(|| named("gguf")).flatten())
+}
+
+/// Whether a word names one of GGUF's types of blocks, or their size: `q4km`, `iq2xxs`, `q8`.
+fn is_gguf(said: &str) -> bool {
+    let said = said.strip_prefix("ud").unwrap_or(said);
+    let kind = ["iq", "tq", "q"].iter().find_map(|kind| said.strip_prefix(kind));
+    kind.is_some_and(|rest| {
+        let rest = rest.strip_prefix(|first: char| matches!(first, '1'..='8'));
+        rest.is_some_and(|rest| rest.len() <= 3 && rest.chars().all(|c| "01klmnsx".contains(c)))
+    })
+}
+
+/// Letters and digits only, in lower case: `Flash-Attention 2` and `flash_attention_2` are one word.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a rule, a row or a list of names has this value.
+pub(crate) fn knows(base: &RuleBase, framework: &str, key: &str, value: &str) -> bool {
+    known(base, framework, key).contains(value)
+}
+
+/// Every value that a rule, a row or a list of names has for a key.
+pub(crate) fn known<'a>(base: &'a RuleBase, framework: &str, key: &str) -> BTreeSet<&'a str> {
+    let rows = base.configs().iter().filter(|row| row.framework == framework);
+    let rows = rows.filter_map(|row| row.settings.get(key));
+    let levers = base.framework(framework).into_iter().flat_map(|one| &one.levers);
+    let levers =
+        levers.filter(|one| one.key == key).flat_map(|one| one.values.iter().map(String::as_str));
+    let rules = base.rules_of(framework).flat_map(|rule| {
+        let chosen = rule.selector.iter().filter(|one| one.0 == key).flat_map(|one| match one.1 {
+            Choice::OneOf(values) => values.iter().map(String::as_str).collect(),
+            Choice::Within(_) => Vec::new(),
+        });
+        chosen.chain(rule.route.get(key))
+    });
+    let names = base.framework(framework).and_then(|one| one.names.get(key));
+    let names = names.into_iter().flatten().map(String::as_str);
+    rows.chain(levers).chain(rules).chain(names).filter(|value| *value != "unset").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_say_is_read_as_the_name_the_framework_has() {
+        let base = RuleBase::builtin();
+        for (framework, key, said, want) in [
+            // As vLLM's own variable VLLM_ATTENTION_BACKEND spells them.
+            ("vllm", "attention", "FLASHINFER", Some("flashinfer")),
+            ("vllm", "attention", "TRITON_ATTN", Some("triton_attn")),
+            ("vllm", "attention", "TORCH_SDPA", Some("torch_sdpa")),
+            ("vllm", "attention", "fa2", Some("flash_attn")),
+            ("vllm", "attention", "triton", Some("triton_attn")),
+            ("vllm", "kv_cache", "fp8_e4m3", Some("fp8_e4m3")),
+            ("vllm", "quantization", "AWQ-Marlin", Some("awq_marlin")),
+            ("vllm", "quantization", "Q4_K_M", Some("gguf")),
+            ("sglang", "attention", "trtllm-mha", Some("trtllm_mha")),
+            ("transformers", "attention", "fa2", Some("flash_attention_2")),
+            ("transformers", "attention", "Flash Attention 3", Some("flash_attention_3")),
+            ("llama-cpp", "quantization", "Q4_K_M", Some("q4_k_m")),
+            ("llama-cpp", "quantization", "q4", Some("gguf")),
+            ("llama-cpp", "kv_cache", "int8", Some("q8_0")),
+            ("lmdeploy", "quantization", "4bit", Some("int4")),
+            ("diffusers", "quantization", "4-bit", Some("nf4")),
+            // Its own format or GPTQ: nobody can tell.
+            ("exllamav2", "quantization", "4bit", None),
+            ("vllm", "attention", "flashinfr", None),
+            ("llama-cpp", "quantization", "q9", None),
+        ] {
+            assert_eq!(meant(base, framework, key, said), want, "{framework} {key}={said}");
+        }
+    }
+
+    #[test]
+    fn names_of_synonyms_are_plain() {
+        for (key, said, names) in SYNONYMS {
+            assert!(CLOSED.contains(key), "{key}");
+            for word in said.iter().chain(*names) {
+                assert_eq!(plain(word), **word);
+            }
+        }
+    }
+}
