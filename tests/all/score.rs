@@ -120,7 +120,7 @@ const BLOCKS: &[Block] = &[
     ),
     block(
         "draw_2711",
-        (28, 13),
+        (29, 13),
         "up to 8.9, of 36, 17 right, 8 unknown, 8 confidently wrong, and from 9.0 on, of 24, 11, 1 of 1 without a known obstacle, 6, 5; one of these of high confidence",
     ),
 ];
