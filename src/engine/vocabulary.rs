@@ -26,12 +26,17 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
     ("kv_cache", &["4bit", "int4", "q4", "q40"], &["int4", "q4", "q40"]),
     ("kv_cache", &["f16", "fp16", "float16", "half"], &["fp16", "f16", "float16"]),
     ("kv_cache", &["bf16", "bfloat16"], &["bf16", "bfloat16"]),
-    ("quantization", &["4bit", "bnb4bit", "loadin4bit", "qlora"], &["nf4", "int4"]),
-    ("quantization", &["8bit", "bnb8bit", "loadin8bit"], &["llmint8", "int8", "w8a8int8"]),
-    ("quantization", &["int8"], &["llmint8", "w8a8int8", "int8weightonly"]),
-    ("quantization", &["int4", "w4a16"], &["w4a16", "int4", "int4weightonly"]),
-    ("quantization", &["fp8e4m3", "fp8w8a8", "w8a8fp8"], &["w8a8fp8", "fp8e4m3", "fp8"]),
+    ("quantization", &["bnb4bit", "loadin4bit", "qlora"], &["nf4"]),
+    ("quantization", &["bnb8bit", "loadin8bit"], &["llmint8"]),
+    ("quantization", &["int4", "w4a16"], &["w4a16", "int4"]),
+    ("quantization", &["fp8e4m3", "fp8w8a8", "w8a8fp8"], &["fp8", "w8a8fp8", "fp8e4m3"]),
     ("quantization", &["nvfp4", "modeloptfp4"], &["nvfp4", "modeloptfp4"]),
+];
+
+/// Words for a width, and the formats that have it: read as one where the framework has no other of them.
+const WIDTHS: &[(&str, &[&str])] = &[
+    ("4bit", &["nf4", "awq", "gptq", "exl2", "int4"]),
+    ("8bit", &["llmint8", "gptq", "int8", "w8a8int8", "int8weightonly"]),
 ];
 
 /// The framework's own word for what people mean by a value; none where it has none, or where more than one could be meant.
@@ -44,7 +49,15 @@ pub fn meant<'a>(base: &'a RuleBase, framework: &str, key: &str, value: &str) ->
     exact
         .or_else(|| named(&said))
         .or_else(|| groups.flat_map(|row| row.2).find_map(|name| named(name)))
+        .or_else(|| (key == "quantization").then(|| only_format(&said, named)).flatten())
         .or_else(|| (key == "quantization" && is_gguf(&said)).then(|| named("gguf")).flatten())
+}
+
+/// The one format of a width that is known.
+fn only_format<'a>(said: &str, named: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+    let (_, formats) = WIDTHS.iter().find(|row| row.0 == said)?;
+    let mut known = formats.iter().filter_map(|format| named(format));
+    known.next().filter(|_| known.next().is_none())
 }
 
 /// Whether a word names one of GGUF's types of blocks, or their size: `q4km`, `iq2xxs`, `q8`.
@@ -109,10 +122,15 @@ mod tests {
             ("llama-cpp", "quantization", "Q4_K_M", Some("q4_k_m")),
             ("llama-cpp", "quantization", "q4", Some("gguf")),
             ("llama-cpp", "kv_cache", "int8", Some("q8_0")),
-            ("lmdeploy", "quantization", "4bit", Some("int4")),
             ("diffusers", "quantization", "4-bit", Some("nf4")),
-            // Its own format or GPTQ: nobody can tell.
+            ("axolotl", "quantization", "4bit", Some("nf4")),
+            ("tgi", "quantization", "load_in_4bit", Some("nf4")),
+            ("sglang", "quantization", "fp8_w8a8", Some("fp8")),
+            // AWQ, GPTQ, NF4 or a format of their own: nobody can tell. Nor whether INT8 is of weights or of products.
             ("exllamav2", "quantization", "4bit", None),
+            ("tgi", "quantization", "4bit", None),
+            ("lmdeploy", "quantization", "4bit", None),
+            ("vllm", "quantization", "int8", None),
             ("vllm", "attention", "flashinfr", None),
             ("llama-cpp", "quantization", "q9", None),
         ] {
