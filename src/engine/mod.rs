@@ -37,7 +37,7 @@ pub use matrix::{Matrix, Row, matrix, rows};
 pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{
-    Cell, Confidence, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Scope, StageAnswer, Step,
-    StepKind, Verdict,
+    Cell, Confidence, DISPUTED, Evidence, Finding, Fix, Level, MEDIUM, OUTCOMES, Outcome, Scope,
+    StageAnswer, Step, StepKind, Verdict,
 };
 pub use versions::versions_of;

@@ -3,11 +3,12 @@
 use warpscope_probes::rules::RuleBase;
 
 use super::answer::Answer;
+use super::confidence::doubts;
 use super::decision::Decision;
 use super::matching::Plan;
 use super::question::Question;
 use super::target::Target;
-use super::verdict::{Cell, Finding, Outcome};
+use super::verdict::{Cell, Confidence, Finding, Outcome};
 use super::versions::versions_of;
 
 /// A question as it was put and, where it names no release, for each that the rules distinguish, ascending.
@@ -82,10 +83,12 @@ impl<'p> Chosen<'p> {
         }
     }
 
-    /// The outcome alone.
+    /// The outcome, and how sure it is.
     pub(super) fn cell(&self) -> Cell {
         let Decision { outcome, level, .. } = self.answer.decision;
-        Cell { outcome, level, disputed: self.disputed }
+        let disputed = self.disputed;
+        let is_sure = !disputed && doubts(&self.answer).is_empty();
+        Cell { outcome, level, disputed, confidence: Confidence::of(outcome, is_sure) }
     }
 
     /// For which releases the answer holds, where the question named none.

@@ -212,7 +212,31 @@ pub struct Cell {
     pub level: Option<Level>,
     /// Whether weaker evidence disagrees.
     pub disputed: bool,
+    /// How sure the answer is; null where it claims nothing.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
 }
+
+impl Cell {
+    /// The mark behind the outcome.
+    pub fn mark(&self) -> &'static str {
+        mark(self.disputed, self.confidence)
+    }
+}
+
+/// The mark behind an outcome: nothing where it is sure.
+fn mark(disputed: bool, confidence: Option<Confidence>) -> &'static str {
+    match confidence {
+        _ if disputed => DISPUTED.0,
+        Some(Confidence::Medium) => MEDIUM.0,
+        _ => "",
+    }
+}
+
+/// The mark behind an outcome of which pieces of evidence disagree, with its meaning.
+pub const DISPUTED: (&str, &str) = ("!", "the evidence disagrees");
+/// The mark behind an outcome that is less than sure, with its meaning.
+pub const MEDIUM: (&str, &str) = ("?", "medium confidence");
 
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -222,6 +246,14 @@ pub enum Confidence {
     High,
     /// A fact is inferred, or a setting covered by none.
     Medium,
+}
+
+impl Confidence {
+    /// That of an outcome; none where it claims nothing.
+    pub(crate) fn of(outcome: Outcome, is_sure: bool) -> Option<Self> {
+        let claims = outcome.runs() || outcome.is_bad();
+        claims.then_some(if is_sure { Self::High } else { Self::Medium })
+    }
 }
 
 /// The answer for one GPU, one framework and one configuration.
@@ -277,6 +309,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// The mark behind the outcome.
+    pub fn mark(&self) -> &'static str {
+        mark(self.disputed, self.confidence)
+    }
+
     /// What kind of evidence decided, whether something contradicts it, and whether it is less than sure.
     pub(crate) fn told_by(&self) -> String {
         let disputed = if self.disputed { ", disputed" } else { "" };

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use warpscope::engine::{
-    Assumptions, Cell, Evidence, Finding, Fix, Level, Outcome, Question, Scope, Target, evaluate,
-    matrix, versions_of,
+    Assumptions, Cell, Evidence, Finding, Fix, Level, Outcome, Question, Scope, Target, Verdict,
+    evaluate, matrix, versions_of,
 };
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
@@ -239,7 +239,8 @@ fn the_matrix_agrees_with_the_whole_answers() {
     for (row, cells) in table.rows.iter().zip(&table.cells) {
         for (target, cell) in targets.iter().zip(cells) {
             let long = evaluate(base(), target, &row.question, &[]);
-            let long = Cell { outcome: long.outcome, level: long.level, disputed: long.disputed };
+            let Verdict { outcome, level, disputed, confidence, .. } = long;
+            let long = Cell { outcome, level, disputed, confidence };
             assert_eq!(*cell, long, "{}", row.config);
         }
     }

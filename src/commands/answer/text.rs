@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::engine::{Origin, Outcome, Question, Verdict};
+use crate::engine::{Confidence, Origin, Outcome, Question, Verdict};
 use crate::io::sink::printer::{TextColor, colored, is_mark};
 use crate::text::clean;
 
@@ -179,13 +179,16 @@ fn columns(text: &str) -> usize {
     text.chars().filter(|letter| !is_mark(*letter)).count()
 }
 
-/// How many of which outcome: `6 checked: 2 works, 3 fails, 1 unknown`.
+/// How many of which outcome: `6 checked: 2 works, 3 fails, 1 unknown; 2 of medium confidence`.
 pub(crate) fn summary(verdicts: &[Verdict]) -> String {
     let counts = crate::engine::OUTCOMES.iter().filter_map(|row| {
         let count = verdicts.iter().filter(|verdict| verdict.outcome == row.0).count();
         (count > 0).then(|| format!("{count} {}", row.4))
     });
-    format!("{} checked: {}", verdicts.len(), counts.collect::<Vec<_>>().join(", "))
+    let medium = verdicts.iter().filter(|one| one.confidence == Some(Confidence::Medium)).count();
+    let medium =
+        if medium > 0 { format!("; {medium} of medium confidence") } else { String::new() };
+    format!("{} checked: {}{medium}", verdicts.len(), counts.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

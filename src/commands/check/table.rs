@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::commands::answer::text::{Style, version, wrapped};
 use crate::commands::check::Report;
-use crate::engine::{OUTCOMES, Question, Target, Verdict};
+use crate::engine::{DISPUTED, MEDIUM, OUTCOMES, Question, Target, Verdict};
 use crate::text::{fit, width};
 
-/// Columns of one GPU: a blank, the outcome's symbol, the letter of its evidence.
-const CELL: usize = 3;
+/// Columns of one GPU: a blank, the outcome's symbol, the letter of its evidence, the mark of what is less than sure.
+const CELL: usize = 4;
 /// Names of configurations get at least so many columns; GPUs that do not fit go into another table below.
 const NARROWEST_NAME: usize = 24;
 /// In front of the configurations of a framework.
@@ -78,8 +78,8 @@ fn names(report: &Report<'_>, rows: &[usize], style: Style) -> Vec<String> {
 }
 
 fn head(gpus: std::ops::Range<usize>, name_room: usize) -> String {
-    let numbers: String = gpus.map(|gpu| format!("{:>CELL$}", gpu + 1)).collect();
-    format!("{}{numbers}\n", " ".repeat(name_room))
+    let numbers: String = gpus.map(|gpu| format!("{:>1$} ", gpu + 1, CELL - 1)).collect();
+    format!("{}{}\n", " ".repeat(name_room), numbers.trim_end())
 }
 
 fn line(
@@ -93,7 +93,8 @@ fn line(
     for verdict in verdicts {
         if report.shows(verdict) {
             let letter = verdict.level.map_or(" ", |level| level.letter());
-            let _ = write!(line, " {}{letter}", style.symbol(verdict.outcome));
+            let symbol = style.symbol(verdict.outcome);
+            let _ = write!(line, " {symbol}{letter}{:1}", verdict.mark());
         } else {
             line.push_str(&" ".repeat(CELL));
         }
@@ -107,6 +108,8 @@ fn legend(style: Style) -> String {
     let mut text = "\n".to_owned();
     wrapped(&mut text, &symbols.join("  "), 0, 0, style);
     text.push_str("r by rule  w by published wheel  i inspected  m measured\n");
+    let marks = [MEDIUM, DISPUTED].map(|(mark, meaning)| format!("{mark} {meaning}"));
+    let _ = writeln!(text, "behind it  {}", marks.join("  "));
     text.push_str("`warpscope why` explains a verdict\n");
     text
 }

@@ -116,10 +116,8 @@ impl Verdict {
 
     /// Says how sure it is, all doubts known.
     fn weighed(mut self) -> Self {
-        let claims = self.outcome.runs() || self.outcome.is_bad();
-        let sure = self.doubts.is_empty() && !self.disputed;
-        self.confidence =
-            claims.then_some(if sure { Confidence::High } else { Confidence::Medium });
+        let is_sure = self.doubts.is_empty() && !self.disputed;
+        self.confidence = Confidence::of(self.outcome, is_sure);
         self
     }
 }

@@ -1,7 +1,7 @@
 use ratatui::text::{Line, Span};
 use warpscope_probes::catalogue::{HOWS, How};
 
-use crate::engine::{OUTCOMES, Outcome};
+use crate::engine::{DISPUTED, MEDIUM, OUTCOMES, Outcome};
 use crate::features::{Chord, SearchPage};
 use crate::shell::App;
 use crate::shell::keys::{Row, Scope};
@@ -66,7 +66,8 @@ fn symbols(look: Look<'_>) -> Vec<(String, Vec<Entry>)> {
         ("i", "inspected: what the installed binaries carry"),
         ("w", "read from the published wheel"),
         ("r", "by a documented rule"),
-        ("!", "the evidence disagrees"),
+        DISPUTED,
+        MEDIUM,
     ];
     let text = |(symbol, words): (&str, &'static str)| (symbol.to_owned(), Role::Text, words);
     let clocks = [("T", "slowed by heat"), ("P", "slowed by power")];

@@ -1,7 +1,7 @@
 //! Tokens, number formats, notices, verdicts and the pen that writes them.
 
 use super::*;
-use crate::engine::{Level, OUTCOMES, Outcome};
+use crate::engine::{Cell, Confidence, Level, OUTCOMES, Outcome};
 
 #[test]
 fn the_dtype_strip_wraps_between_items() {
@@ -62,19 +62,17 @@ fn notices_and_verdicts_begin_with_their_symbol() {
     assert_drawn((12, 1), notice, &["▲ disk is f…"], &["! disk is f~"]);
     let verdicts = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
         for (row, (outcome, ..)) in area.rows().zip(OUTCOMES) {
-            verdict_cell(
-                look,
-                &mut look.pen(buffer, row),
-                (*outcome, Level::Live),
-                *outcome == Outcome::Slow,
-            );
+            let disputed = *outcome == Outcome::Slow;
+            let confidence = (*outcome == Outcome::Fallback).then_some(Confidence::Medium);
+            let cell = Cell { outcome: *outcome, level: Some(Level::Live), disputed, confidence };
+            verdict_cell(look, &mut look.pen(buffer, row), &cell);
         }
     };
     assert_drawn(
         (4, 8),
         verdicts,
-        &["✔m", "↪m", "▽m!", "○m", "◐m", "≠m", "✖m", "?"],
-        &["+m", ">m", "vm!", "om", "%m", "!m", "xm", "?"],
+        &["✔m", "↪m?", "▽m!", "○m", "◐m", "≠m", "✖m", "?"],
+        &["+m", ">m?", "vm!", "om", "%m", "!m", "xm", "?"],
     );
 }
 

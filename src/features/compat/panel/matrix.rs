@@ -11,7 +11,7 @@ use super::grid::{Grid, GridRequest};
 use super::names::{lead, named, whole_name};
 use super::{origin_word, rows_of};
 use crate::engine::plan::{Fits, Way, gib};
-use crate::engine::{Level, Origin, Outcome};
+use crate::engine::{Cell, Level, Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::{Compat, Line};
 use crate::widgets::format::Short;
@@ -341,13 +341,12 @@ impl<'a> Matrix<'a> {
         for column in self.grid.columns() {
             let Some(cell) = state.verdicts.cell(row, column) else { continue };
             let place = inner(self.place(column, line));
-            let level = cell.level.unwrap_or(Level::Rule);
             let mut pen = look.pen(buffer, place);
             match state.verdicts.planned.way(row, column).filter(|_| place.width >= ROOMY) {
-                Some(way) => planned(look, &mut pen, way, (cell.outcome, level), cell.disputed),
+                Some(way) => planned(look, &mut pen, way, &cell),
                 None => {
                     pen.align = Align::Center;
-                    verdict_cell(look, &mut pen, (cell.outcome, level), cell.disputed);
+                    verdict_cell(look, &mut pen, &cell);
                 }
             }
         }
@@ -355,18 +354,14 @@ impl<'a> Matrix<'a> {
 }
 
 /// A verdict with the speed of the model, or with the memory it lacks.
-fn planned(
-    look: Look<'_>,
-    pen: &mut CellWriter<'_>,
-    way: &Way,
-    (outcome, level): (Outcome, Level),
-    disputed: bool,
-) {
+fn planned(look: Look<'_>, pen: &mut CellWriter<'_>, way: &Way, cell: &Cell) {
+    let outcome = cell.outcome;
     pen.skip(1);
     if way.fits() == Fits::Tight && !outcome.is_bad() {
-        pen.glyph(tight(look), look.style(Role::Warn)).put(level.letter(), look.style(Role::Muted));
+        let letter = cell.level.map_or("", Level::letter);
+        pen.glyph(tight(look), look.style(Role::Warn)).put(letter, look.style(Role::Muted));
     } else {
-        verdict_cell(look, pen, (outcome, level), disputed);
+        verdict_cell(look, pen, cell);
     }
     let text = match (way.fits(), &way.plan) {
         (Fits::DoesNotFit, Some(plan)) => Short::of(format_args!("{}G", gib(plan.must.mid))),
