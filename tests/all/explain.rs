@@ -18,6 +18,16 @@ const THREADS: &str = include_str!("../explain/threads.jsonl");
 /// Others of the same classes; the cause of each was written down before the question was first asked.
 const NEWER: &str = include_str!("../explain/newer.jsonl");
 
+/// Drawn by lot over classes, frameworks and GPUs, and put down before the question was asked: then 36 of 45 classes were right, 4 unknown and 3
+/// wrong and sure, and 3 of 5 of which no class speaks were answered, too.
+const DRAWN: &str = include_str!("../explain/draw_2711.jsonl");
+
+/// A second such sample, drawn while the first was mended for: then 35 of 50 were right, 8 unknown and 4 wrong and sure.
+const DRAWN_AGAIN: &str = include_str!("../explain/draw_2811.jsonl");
+
+/// The class of a cause that no file has: nothing sure must be said.
+const NO_CLASS: &str = "other";
+
 fn answer(text: &str, facts: &Facts) -> Answer {
     let mut reader = Reader::default();
     reader.push(text.as_bytes());
@@ -38,7 +48,9 @@ impl Score {
     fn count(&mut self, thread: &Value, answer: &Answer) {
         let text = |key: &str| thread[key].as_str().unwrap_or_default();
         let Some(first) = answer.problems.first() else {
-            self.unknown += 1;
+            let is_right = text("cause_class") == NO_CLASS;
+            self.class += usize::from(is_right);
+            self.unknown += usize::from(!is_right);
             _ = writeln!(self.table, "{:28} unknown", text("id"));
             return;
         };
@@ -48,7 +60,7 @@ impl Score {
         self.cause += usize::from(is_cause);
         let is_fixed = is_fixed(text("fix"), &first.fix);
         self.fix += usize::from(is_fixed);
-        let is_sure = first.confidence != Confidence::OneOfTwo;
+        let is_sure = first.confidence.is_sure();
         self.sure_and_wrong += usize::from(!is_class && is_sure);
         let told = format!("{}.{}", first.class, first.subkind);
         let mark = if is_cause {
@@ -78,7 +90,7 @@ fn is_fixed(wanted: &str, told: &[String]) -> bool {
 }
 
 /// What stands beside the message: nothing, the GPU, or all that the reporter told.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Beside {
     Nothing,
     Gpu,
@@ -104,20 +116,26 @@ fn score(threads: &str, beside: Beside) -> (Score, usize) {
 
 #[test]
 fn settled_threads_are_explained() {
-    for (threads, beside, name) in [
-        (THREADS, Beside::Nothing, "message only"),
-        (THREADS, Beside::Gpu, "GPU named"),
-        (THREADS, Beside::Report, "whole report"),
-        (NEWER, Beside::Nothing, "newer, message only"),
-        (NEWER, Beside::Gpu, "newer, GPU named"),
+    for (threads, name, least_of_100) in [
+        (THREADS, "settled", 90),
+        (NEWER, "newer", 90),
+        (DRAWN, "drawn", 90),
+        (DRAWN_AGAIN, "drawn again", 85),
     ] {
-        let (score, total) = score(threads, beside);
-        println!(
-            "{}{name}: {total} threads, class right {}, cause right {}, fix right {}, unknown {}, wrong and sure {}\n",
-            score.table, score.class, score.cause, score.fix, score.unknown, score.sure_and_wrong
-        );
-        assert!(score.class * 10 >= total * 9, "{}", score.table);
-        assert!(score.sure_and_wrong * 100 <= total * 3, "{}", score.table);
+        for beside in [Beside::Nothing, Beside::Gpu, Beside::Report] {
+            let (score, total) = score(threads, beside);
+            println!(
+                "{}{name}, {beside:?} beside: {total} threads, class right {}, cause right {}, fix right {}, unknown {}, wrong and sure {}\n",
+                score.table,
+                score.class,
+                score.cause,
+                score.fix,
+                score.unknown,
+                score.sure_and_wrong
+            );
+            assert!(score.class * 100 >= total * least_of_100, "{}", score.table);
+            assert!(score.sure_and_wrong * 100 <= total * 3, "{}", score.table);
+        }
     }
 }
 
@@ -162,9 +180,9 @@ fn look_alikes_are_told_apart() {
                 .subkind
                 .as_ref()
                 .is_none_or(|kind| first.is_some_and(|first| first.subkind == *kind))
-            && case.sure.is_none_or(|sure| {
-                first.is_some_and(|first| (first.confidence != Confidence::OneOfTwo) == sure)
-            });
+            && case
+                .sure
+                .is_none_or(|sure| first.is_some_and(|first| (first.confidence.is_sure()) == sure));
         let told =
             first.map(|first| format!("{}.{} {:?}", first.class, first.subkind, first.confidence));
         (!is_right).then(|| format!("{:?} for {}", told, case.text))

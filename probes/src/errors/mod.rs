@@ -85,6 +85,28 @@ pub struct Stated {
     pub text: Vec<String>,
 }
 
+/// A fact that follows from another: a number from a name, a name from a number.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lookup {
+    /// The fact that is looked up; where its whole value has no row, without what stands behind its last dots.
+    pub from: String,
+    /// The fact that follows; `error` is the name of an error, which is searched for as if the text had it.
+    pub to: String,
+    /// Value by value.
+    pub rows: BTreeMap<String, String>,
+    /// Where it can be read again.
+    pub source: String,
+}
+
+impl Lookup {
+    /// What follows from a value.
+    pub fn row(&self, value: &str) -> Option<&str> {
+        let ends = value.rmatch_indices('.').map(|(end, _)| &value[..end]);
+        std::iter::once(value).chain(ends).find_map(|key| self.rows.get(key)).map(String::as_str)
+    }
+}
+
 /// A line that reports a failure somewhere else.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,6 +126,8 @@ pub struct ErrorBase {
     pub causes: Vec<Cause>,
     /// Facts that texts state.
     pub stated: Vec<Stated>,
+    /// Facts that follow from others.
+    pub lookups: Vec<Lookup>,
     /// Lines that are never a cause.
     pub echoes: Vec<Echo>,
 }
@@ -116,6 +140,7 @@ struct Table {
     class: Option<Class>,
     cause: Vec<Cause>,
     fact: Vec<Stated>,
+    lookup: Vec<Lookup>,
     echo: Vec<Echo>,
 }
 
@@ -148,6 +173,7 @@ impl ErrorBase {
             }
             self.causes.extend(table.cause);
             self.stated.extend(table.fact);
+            self.lookups.extend(table.lookup);
             self.echoes.extend(table.echo);
         }
         for cause in &mut self.causes[begin..] {
@@ -171,7 +197,8 @@ mod tests {
     #[test]
     fn every_file_is_read_and_every_cause_is_whole() {
         let base = ErrorBase::read(builtin::FILES).expect("valid files");
-        assert_eq!(base.classes.len(), 30);
+        assert_eq!(base.classes.len(), 32);
+        assert!(base.lookups.iter().all(|one| !one.rows.is_empty() && !one.source.is_empty()));
         let mut names = BTreeSet::new();
         for cause in &base.causes {
             let name = format!("{}.{}", cause.class, cause.subkind);

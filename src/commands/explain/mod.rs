@@ -30,7 +30,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     about: "Explain an error message: its cause, how sure that is, what else it could be, and the fix",
     more: "Reads a file, standard input, or the output of a command behind --, which is passed through and ends with the command's own code. \
 Facts of this machine decide where it has a GPU and the text names no other; --here says that it comes from here. \
-Exits with 0 if a cause was found, with 1 if one of two fits, with 4 if none is known.",
+Exits with 0 if a cause was found, with 1 if one of two or several fits, with 4 if none is known.",
     args: &[
         &[
             &args::ERROR_TEXT,
@@ -171,7 +171,7 @@ fn report(answer: &Answer) -> Report<'_> {
 
 fn exit(answer: &Answer) -> Exit {
     match answer.problems.first().map(|problem| problem.confidence) {
-        Some(Confidence::OneOfTwo) => Exit::CheckFailed,
+        Some(Confidence::OneOfTwo | Confidence::OneOfSeveral) => Exit::CheckFailed,
         Some(Confidence::Settled | Confidence::Fits) => Exit::Fine,
         None => Exit::Unknown,
     }

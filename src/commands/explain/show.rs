@@ -17,6 +17,7 @@ fn words(confidence: Confidence) -> &'static str {
         Confidence::Settled => "settled",
         Confidence::Fits => "fits",
         Confidence::OneOfTwo => "one of two",
+        Confidence::OneOfSeveral => "one of several",
     }
 }
 
@@ -66,6 +67,9 @@ fn one(text: &mut String, problem: &Problem) {
     text.push_str("\nFix:\n");
     for fix in &problem.fix {
         _ = writeln!(text, "  {fix}");
+    }
+    if let Some(fix) = &problem.or_fix {
+        _ = writeln!(text, "For the other cause:\n  {fix}");
     }
     for refuted in &problem.refuted {
         _ = writeln!(text, "Not a fix here: {}\n  {}", refuted.fix, refuted.why);

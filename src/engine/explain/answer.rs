@@ -22,6 +22,15 @@ pub enum Confidence {
     Fits,
     /// Another cause fits nearly as well.
     OneOfTwo,
+    /// The text says little: several causes leave it, and this is the likeliest.
+    OneOfSeveral,
+}
+
+impl Confidence {
+    /// Whether the text and the facts leave one cause.
+    pub fn is_sure(self) -> bool {
+        matches!(self, Self::Settled | Self::Fits)
+    }
 }
 
 /// A cause that was not taken, and why.
@@ -79,6 +88,8 @@ pub struct Problem {
     pub confidence: Confidence,
     /// The other cause where it is one of two.
     pub or: Option<String>,
+    /// The first of that one's fixes.
+    pub or_fix: Option<String>,
     /// What would settle it, where it is not settled.
     pub ask: Option<Asked>,
     /// Line of the text, from 1.
@@ -116,6 +127,8 @@ pub struct Answer {
 
 /// Scores closer than this are told as one of two.
 const CLOSE: f64 = 1.5;
+/// A text alone that is worth less does not tell its cause from others.
+const TELLING: f64 = 5.5;
 /// The least score worth an answer.
 const LEAST: f64 = 2.5;
 /// The least score of another problem in the same text.
@@ -152,10 +165,11 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
     let best = &group[0];
     let rival = group[1..].iter().find(|one| one.cause.class != best.cause.class);
     let is_close = rival.is_some_and(|rival| best.rank() - rival.rank() < CLOSE);
-    let confidence = match (is_close, best.is_decided) {
-        (true, _) => Confidence::OneOfTwo,
-        (false, true) => Confidence::Settled,
-        (false, false) => Confidence::Fits,
+    let confidence = match () {
+        () if is_close => Confidence::OneOfTwo,
+        () if best.is_decided => Confidence::Settled,
+        () if best.rank() < TELLING => Confidence::OneOfSeveral,
+        () => Confidence::Fits,
     };
     let rival = rival.filter(|_| is_close);
     let line = digest.lines.get(best.first_line());
@@ -166,6 +180,7 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         cause: sentence(best),
         confidence,
         or: rival.map(|rival| format!("{}: {}", rival.cause.class, sentence(rival))),
+        or_fix: rival.and_then(|rival| command(rival.cause.fix.first()?, &rival.facts)),
         ask: asked(best, rival).filter(|_| confidence != Confidence::Settled),
         line: line.map_or(0, |line| line.number),
         quote: line.map(|line| line.text.chars().take(300).collect()).unwrap_or_default(),

@@ -1,5 +1,7 @@
 //! Signatures against the lines of a text.
 
+use warpscope_probes::errors::Lookup;
+
 use super::reader::Digest;
 use super::signatures::{Owner, Signatures};
 
@@ -7,6 +9,9 @@ use super::signatures::{Owner, Signatures};
 const WINDOW: usize = 6;
 /// Bytes of them.
 const WIDEST: usize = 3000;
+
+/// The fact of a lookup that is searched for like a text.
+const ERROR: &str = "error";
 
 /// An expression that matched.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,13 +40,34 @@ pub(super) fn hits(digest: &Digest) -> Vec<Hit> {
                 continue;
             }
             let named = regex.capture_names().flatten();
-            let groups = named
+            let groups: Vec<_> = named
                 .filter_map(|name| Some((name.to_owned(), groups.name(name)?.as_str().to_owned())))
                 .collect();
+            found.extend(numbered(expression.owner, at, &groups));
             found.push(Hit { owner: expression.owner, at, groups });
         }
     }
     found
+}
+
+/// What the name of an error matches, where the line has only its number.
+fn numbered(owner: Owner, at: usize, groups: &[(String, String)]) -> Vec<Hit> {
+    let signatures = Signatures::builtin();
+    let (Owner::Stated(fact), Some((_, number))) = (owner, groups.first()) else {
+        return Vec::new();
+    };
+    let fact = &signatures.base.stated[fact].name;
+    let of_fact = |one: &&Lookup| one.from == *fact && one.to == ERROR;
+    let Some(name) = signatures.base.lookups.iter().find(of_fact).and_then(|one| one.row(number))
+    else {
+        return Vec::new();
+    };
+    let all = signatures.candidates(name);
+    let matching = all
+        .iter()
+        .map(|one| &signatures.expressions[*one])
+        .filter(|expression| expression.regex().is_some_and(|regex| regex.is_match(name)));
+    matching.map(|one| Hit { owner: one.owner, at, groups: Vec::new() }).collect()
 }
 
 /// The line with those after it of the same writer, and where the line begins and ends in that.

@@ -45,7 +45,7 @@ pub fn explain(digest: &Digest, given: &Facts, rules: &RuleBase) -> Answer {
             first.rules = found.iter().map(|rule| rule.id.to_string()).collect();
             first.why = why(&found);
         }
-        None => problems.extend(found.first().map(|rule| by_rule(rule, &found))),
+        None => problems.extend(found.first().map(|rule| by_rule(rule, &found, &facts))),
     }
     let verified = verify::Rules { base: rules, facts: &facts, text: &text.to_lowercase() };
     problems.iter_mut().for_each(|problem| verified.verify(problem));
@@ -95,23 +95,26 @@ fn class_of(rule: &Rule) -> &'static str {
     match (rule.stage, rule.effect) {
         (_, Effect::WrongOutput) => "fp16_overflow",
         (Stage::Device, _) => "driver_too_old",
-        (Stage::Kernels, _) => "arch_older_gpu",
+        (Stage::Kernels, _) if rule.versions.is_open_above() => "arch_older_gpu",
+        (Stage::Kernels, _) => "arch_newer_gpu",
         (Stage::Memory, _) => "kernel_resource_limit",
         _ => "capability_gate",
     }
 }
 
 /// A problem of which only a rule knows.
-fn by_rule(rule: &Rule, found: &[&Rule]) -> Problem {
+fn by_rule(rule: &Rule, found: &[&Rule], facts: &Facts) -> Problem {
     let class = class_of(rule);
+    let is_on_known_gpu = facts.number("cc").is_some();
     let title = Signatures::builtin().base.class(class).map(|class| class.title.clone());
     Problem {
         class: class.to_owned(),
         subkind: "rule".to_owned(),
         title: title.unwrap_or_default(),
         cause: format!("{}: {}", rule.framework, rule.reason),
-        confidence: Confidence::Fits,
+        confidence: if is_on_known_gpu { Confidence::Fits } else { Confidence::OneOfSeveral },
         or: None,
+        or_fix: None,
         ask: why(&[rule]).pop().map(|command| Asked {
             fact: "the verdict for this GPU and version".to_owned(),
             command,

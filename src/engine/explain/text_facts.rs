@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
+use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::Catalogue;
 
 use super::fact::{Facts, Origin};
@@ -51,6 +52,8 @@ fn named_gpu(digest: &Digest) -> Option<(String, f64)> {
 
 /// Adds what follows from the facts.
 pub(super) fn derive(facts: &mut Facts) {
+    look_up(facts);
+    compilers(facts);
     architectures(facts);
     memory(facts);
     toolkits(facts);
@@ -59,6 +62,31 @@ pub(super) fn derive(facts: &mut Facts) {
             let origin = facts.get(name).map_or(Origin::Text, |fact| fact.origin);
             facts.state(&format!("{name}_plain"), &format!("{:.0}", cc * 10.0), origin);
         }
+    }
+}
+
+fn look_up(facts: &mut Facts) {
+    for lookup in &Signatures::builtin().base.lookups {
+        let Some(fact) = facts.get(&lookup.from) else { continue };
+        let origin = fact.origin;
+        if let Some(value) = lookup.row(&fact.shown) {
+            facts.state(&lookup.to, value, origin);
+        }
+    }
+}
+
+/// The CUDA releases that compile for the compute capability a compiler was asked for.
+fn compilers(facts: &mut Facts) {
+    let Some(fact) = facts.get("tool_cc") else { return };
+    let origin = fact.origin;
+    let sm = fact
+        .shown
+        .split_once('.')
+        .and_then(|(major, minor)| Some(Sm::new(major.parse().ok()?, minor.parse().ok()?)));
+    let Some(arch) = sm.and_then(|sm| Catalogue::load().arch(sm)) else { return };
+    facts.state("first_cuda", &arch.first_toolkit, origin);
+    if let Some(last) = &arch.last_toolkit {
+        facts.state("last_cuda", last, origin);
     }
 }
 
@@ -92,6 +120,9 @@ fn toolkits(facts: &mut Facts) {
     facts.count("cuda_majors_ahead", ahead, origin);
 }
 
+/// Shares of a GPU that an allocator has to keep unused before its pieces are to blame, alone or with what is free: a little is kept always.
+const MUCH: (f64, f64) = (0.04, 0.25);
+
 fn memory(facts: &mut Facts) {
     let number = |facts: &Facts, name: &str| facts.number(name);
     let held = ["in_use_bytes", "reserved_bytes", "allocated_bytes"];
@@ -106,25 +137,39 @@ fn memory(facts: &mut Facts) {
         facts.count("others_bytes", others, Origin::Text);
         facts.count("free_without_others_bytes", free + others, Origin::Text);
     }
-    if let (Some(total), Some(own)) = (total, own) {
-        facts.count("own_pct", own / total * 100.0, Origin::Text);
-    }
     if let (Some(total), Some(others)) = (total, number(facts, "others_bytes")) {
         facts.count("others_pct", others / total * 100.0, Origin::Text);
     }
     let spare = number(facts, "unallocated_bytes")
         .or_else(|| Some(number(facts, "reserved_bytes")? - number(facts, "allocated_bytes")?));
-    if let Some(spare) = spare {
-        facts.count("spare_bytes", spare.max(0.0), Origin::Text);
+    if let Some(spare) = spare.map(|spare| spare.max(0.0)) {
+        facts.count("spare_bytes", spare, Origin::Text);
         if let Some(total) = total {
-            facts.count("spare_pct", spare.max(0.0) / total * 100.0, Origin::Text);
+            facts.count("spare_pct", spare / total * 100.0, Origin::Text);
+            pieces(facts, spare, free.unwrap_or_default(), total);
         }
+        if let Some(reserved) = number(facts, "reserved_bytes") {
+            facts.count("spare_of_reserved_pct", spare / reserved * 100.0, Origin::Text);
+        }
+    }
+    if let (Some(total), Some(own)) = (total, own) {
+        let used = number(facts, "allocated_bytes").unwrap_or(own);
+        facts.count("own_pct", used / total * 100.0, Origin::Text);
     }
     if let (Some(total), Some(free)) = (total, free) {
         facts.count("free_pct", free / total * 100.0, Origin::Text);
     }
     if let (Some(wanted), Some(free)) = (number(facts, "wanted_bytes"), free) {
         facts.count("short_bytes", (wanted - free).max(0.0), Origin::Text);
+    }
+}
+
+/// What would do if it were in one piece.
+fn pieces(facts: &mut Facts, spare: f64, free: f64, total: f64) {
+    match spare / total {
+        share if share > MUCH.1 => facts.count("pieces_bytes", free + spare, Origin::Text),
+        share if share > MUCH.0 => facts.count("pieces_bytes", spare, Origin::Text),
+        _ => {}
     }
 }
 

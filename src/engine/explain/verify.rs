@@ -28,8 +28,9 @@ pub(super) struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Takes the fixes out that fail by the rules, each with its reason.
+    /// Takes the fixes out that fail by the rules, each with its reason. Commands of frameworks the text does not speak of come last.
     pub(super) fn verify(&self, problem: &mut Problem) {
+        problem.fix.sort_by_key(|fix| self.started(fix).is_some_and(|one| !self.names(one)));
         let Some(target) = self.target() else { return };
         let (mut kept, mut refuted) = (Vec::new(), Vec::new());
         for fix in std::mem::take(&mut problem.fix) {
@@ -91,20 +92,30 @@ impl Rules<'_> {
         })
     }
 
-    /// The framework a command starts; where it is an argument alone, the one the text is about.
+    /// The framework of the text that a command starts, or gets as another argument.
     fn framework(&self, command: &str) -> Option<&Framework> {
-        let all = || self.base.frameworks().iter().filter(|framework| framework.launch.is_some());
-        let starts = |framework: &&Framework| {
+        match command.starts_with("--") {
+            true => self.launched().find(|framework| self.names(framework)),
+            false => self.started(command).filter(|framework| self.names(framework)),
+        }
+    }
+
+    fn launched(&self) -> impl Iterator<Item = &Framework> {
+        self.base.frameworks().iter().filter(|framework| framework.launch.is_some())
+    }
+
+    fn started(&self, command: &str) -> Option<&Framework> {
+        self.launched().find(|framework| {
             let text = framework.launch.as_ref().map_or("", |launch| &launch.text);
             let head = text.split('{').next().unwrap_or_default().trim();
             head.len() > 3 && command.starts_with(head)
-        };
-        let named = |framework: &&Framework| {
-            let module = framework.id.replace('-', "_");
-            self.text.contains(&format!("/{module}/")) || self.text.contains(&format!("{module} "))
-        };
-        let alone = command.starts_with("--");
-        all().find(starts).or_else(|| all().find(named).filter(|_| alone))
+        })
+    }
+
+    /// Whether the text speaks of a framework.
+    fn names(&self, framework: &Framework) -> bool {
+        let module = framework.id.replace('-', "_");
+        self.text.contains(&format!("/{module}/")) || self.text.contains(&format!("{module} "))
     }
 }
 
@@ -139,6 +150,8 @@ mod tests {
             let text = "file \"/x/site-packages/vllm/engine.py\"";
             assert_eq!(refused(gpu, "0.8.5", text, fix), is_refused, "{fix} on {}", gpu.0);
         }
-        assert!(!refused(("V100", "7.0"), "0.8.5", "no framework", "--dtype bfloat16"));
+        for fix in ["--dtype bfloat16", bf16] {
+            assert!(!refused(("V100", "7.0"), "0.8.5", "no framework", fix), "{fix}");
+        }
     }
 }

@@ -119,6 +119,9 @@ fn problem_of(w: &mut PageWriter<'_>, problem: &Problem, is_first: bool) {
     }
     let label = if is_first { "fix (y)" } else { "fix" };
     w.pasted(label, &problem.fix.join("\n"), look.style(Role::Good));
+    if let Some(fix) = &problem.or_fix {
+        w.pasted("or", fix, look.style(Role::Good));
+    }
     for refuted in &problem.refuted {
         w.labelled("not a fix", &format!("{}: {}", refuted.fix, refuted.why), Role::Muted);
     }
@@ -143,12 +146,13 @@ fn sure(confidence: Confidence) -> &'static str {
         Confidence::Settled => "settled: every deciding fact is known",
         Confidence::Fits => "fits: a deciding fact is unknown",
         Confidence::OneOfTwo => "one of two causes",
+        Confidence::OneOfSeveral => "one of several causes",
     }
 }
 
 fn sure_role(confidence: Confidence) -> Role {
     match confidence {
         Confidence::Settled => Role::Good,
-        Confidence::Fits | Confidence::OneOfTwo => Role::Warn,
+        Confidence::Fits | Confidence::OneOfTwo | Confidence::OneOfSeveral => Role::Warn,
     }
 }
