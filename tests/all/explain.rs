@@ -25,6 +25,9 @@ const DRAWN: &str = include_str!("../explain/draw_2711.jsonl");
 /// A second such sample, drawn while the first was mended for: then 35 of 50 were right, 8 unknown and 4 wrong and sure.
 const DRAWN_AGAIN: &str = include_str!("../explain/draw_2811.jsonl");
 
+/// A third one, drawn while those two were mended for: then 33 of 50 were right, 5 unknown and 7 wrong and sure.
+const THIRD: &str = include_str!("../explain/draw_2911.jsonl");
+
 /// The class of a cause that no file has: nothing sure must be said.
 const NO_CLASS: &str = "other";
 
@@ -121,6 +124,7 @@ fn settled_threads_are_explained() {
         (NEWER, "newer", 90),
         (DRAWN, "drawn", 90),
         (DRAWN_AGAIN, "drawn again", 85),
+        (THIRD, "drawn a third time", 85),
     ] {
         for beside in [Beside::Nothing, Beside::Gpu, Beside::Report] {
             let (score, total) = score(threads, beside);

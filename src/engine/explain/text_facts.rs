@@ -132,6 +132,9 @@ fn memory(facts: &mut Facts) {
     let stated = held.iter().filter_map(|name| number(facts, name));
     let own = stated.chain(reserved).reduce(f64::max);
     let (total, free) = (number(facts, "total_bytes"), number(facts, "free_bytes"));
+    if let (Some(total), Some(free)) = (total, number(facts, "start_free_bytes")) {
+        facts.count("others_bytes", (total - free).max(0.0), Origin::Text);
+    }
     if let (Some(total), Some(free), Some(own)) = (total, free, own) {
         let others = (total - free - own).max(0.0);
         facts.count("others_bytes", others, Origin::Text);
