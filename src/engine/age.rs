@@ -3,30 +3,62 @@
 use std::cmp::Ordering;
 
 use warpscope_probes::releases;
-use warpscope_probes::rules::{Rule, Version};
+use warpscope_probes::rules::{Rule, RuleBase, Version};
 
 use super::answer::Answer;
 use super::decision::DecidedBy;
 
-/// A warning where the version asked about is newer than the newest the rules know and the deciding rule has no end, or was never released.
-pub(super) fn as_of(answer: &Answer<'_>) -> Option<String> {
-    let DecidedBy::Rule(rule) = answer.decision.by else { return None };
-    let framework = answer.base.framework(&rule.framework)?;
-    let known = framework.version.as_deref()?;
-    let asked = asked(answer, rule)?;
-    let (version, newest): (Version, Version) = (asked.parse().ok()?, known.parse().ok()?);
-    let name = &framework.name;
+/// How a version asked about stands to those the rules know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Age {
+    /// Newer than the newest of them.
+    Newer,
+    /// Never released, as far as is known.
+    Unreleased,
+}
+
+/// `None` for a version the rules know, or may know.
+pub(super) fn age(base: &RuleBase, framework: &str, asked: &str) -> Option<Age> {
+    let framework = base.framework(framework)?;
+    let (version, newest): (Version, Version) =
+        (asked.parse().ok()?, framework.version.as_deref()?.parse().ok()?);
     if version.compare(&newest)? == Ordering::Greater {
-        return rule.versions.is_open_above().then(|| {
-            format!(
-                "{name} {asked} is newer than {known}, the newest version the rules cover; the deciding rule was last checked on {date}",
-                date = rule.retrieved
-            )
-        });
+        return Some(Age::Newer);
     }
     let unreleased = framework.packages.contains(&framework.id)
         && releases::exists(&framework.id, asked) == Some(false);
-    unreleased.then(|| format!("{name} {asked} is not a release known here; the newest is {known}"))
+    unreleased.then_some(Age::Unreleased)
+}
+
+/// Whether the version asked about is newer than the newest the rules know and the deciding rule has no end, or was never released.
+fn stale<'a>(answer: &'a Answer<'_>) -> Option<(Age, &'a Rule, &'a str)> {
+    let DecidedBy::Rule(rule) = answer.decision.by else { return None };
+    let asked = asked(answer, rule)?;
+    let age = match rule.framework == answer.question.framework {
+        true => *answer.age.get_or_init(|| age(answer.base, &rule.framework, asked)),
+        false => age(answer.base, &rule.framework, asked),
+    }?;
+    (age == Age::Unreleased || rule.versions.is_open_above()).then_some((age, rule, asked))
+}
+
+pub(super) fn is_stale(answer: &Answer<'_>) -> bool {
+    stale(answer).is_some()
+}
+
+/// A warning about a version of which that holds.
+pub(super) fn as_of(answer: &Answer<'_>) -> Option<String> {
+    let (age, rule, asked) = stale(answer)?;
+    let framework = answer.base.framework(&rule.framework)?;
+    let (name, known) = (&framework.name, framework.version.as_deref()?);
+    Some(match age {
+        Age::Newer => format!(
+            "{name} {asked} is newer than {known}, the newest version the rules cover; the deciding rule was last checked on {date}",
+            date = rule.retrieved
+        ),
+        Age::Unreleased => {
+            format!("{name} {asked} is not a release known here; the newest is {known}")
+        }
+    })
 }
 
 /// The version asked about of the software the rule speaks of.

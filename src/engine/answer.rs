@@ -1,7 +1,10 @@
 //! A question with its decision for one device.
 
+use std::cell::OnceCell;
+
 use warpscope_probes::rules::{DeviceFacts, RuleBase, Version};
 
+use super::age::Age;
 use super::decision::Decision;
 use super::findings::Findings;
 use super::matching::{Plan, RuleMatches};
@@ -19,6 +22,8 @@ pub(super) struct Answer<'a> {
     pub(super) findings: Findings<'a>,
     /// Version asked about, once parsed.
     pub(super) version: Option<&'a Version>,
+    /// How that stands to the versions the rules know, once looked up: releases are read from text.
+    pub(super) age: &'a OnceCell<Option<Age>>,
     pub(super) matches: RuleMatches<'a>,
     /// What the model lacks of memory, whether or not that decides.
     pub(super) too_big: Option<TooBig>,
@@ -38,6 +43,7 @@ impl<'a> Answer<'a> {
             (!plan.spills).then(|| TooBig::of(plan.question, matches.settings(), target)).flatten();
         let decision = Decision::new(&matches, &findings, too_big.is_some(), &facts);
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
-        Self { base, question, target, facts, findings, version, matches, too_big, decision }
+        let age = &plan.age;
+        Self { base, question, target, facts, findings, version, age, matches, too_big, decision }
     }
 }

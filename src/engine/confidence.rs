@@ -5,9 +5,24 @@
 
 use warpscope_probes::rules::{Confidence, Effect, Rule};
 
+use super::age::is_stale;
 use super::answer::Answer;
 use super::decision::DecidedBy;
 use super::verdict::Outcome;
+
+/// Whether an answer may not hold. What costs least is asked first: a matrix asks of every cell.
+pub(super) fn is_doubted(answer: &Answer<'_>) -> bool {
+    match answer.decision.by {
+        DecidedBy::Rule(rule) if rule.effect.is_bad() => is_inferred(rule),
+        DecidedBy::Rule(_) | DecidedBy::Parts if answer.decision.outcome.runs() => {
+            (answer.decision.confirmed.is_none() && supporting(answer).any(is_inferred))
+                || might_stop(answer)
+                || open_settings(answer).next().is_some()
+                || is_stale(answer)
+        }
+        _ => false,
+    }
+}
 
 /// Why an answer may not hold, one phrase each. Of what was measured or found on this machine nothing is doubted.
 pub(super) fn doubts(answer: &Answer<'_>) -> Vec<String> {
@@ -21,9 +36,8 @@ pub(super) fn doubts(answer: &Answer<'_>) -> Vec<String> {
 }
 
 fn doubts_of_good(answer: &Answer<'_>) -> Vec<String> {
-    let open = answer.matches.undecided().any(|one| one.rule.effect.is_bad());
-    let open = open.then(|| "a rule that might stop it is undecided".to_owned());
-    let stale = super::age::as_of(answer).map(|_| "newer than what the rules cover".to_owned());
+    let open = might_stop(answer).then(|| "a rule that might stop it is undecided".to_owned());
+    let stale = is_stale(answer).then(|| "newer than what the rules cover".to_owned());
     let guessed = match answer.decision.confirmed {
         Some(_) => None,
         None => supporting(answer).find_map(inferred),
@@ -31,15 +45,27 @@ fn doubts_of_good(answer: &Answer<'_>) -> Vec<String> {
     guessed.into_iter().chain(uncovered(answer)).chain(open).chain(stale).collect()
 }
 
-fn inferred(rule: &Rule) -> Option<String> {
-    (rule.confidence == Confidence::Med).then(|| format!("{} is inferred from its source", rule.id))
+fn is_inferred(rule: &Rule) -> bool {
+    rule.confidence == Confidence::Med
 }
 
-/// Settings asked about that no rule of the framework behind the answer names.
-fn uncovered(answer: &Answer<'_>) -> Option<String> {
+fn inferred(rule: &Rule) -> Option<String> {
+    is_inferred(rule).then(|| format!("{} is inferred from its source", rule.id))
+}
+
+fn might_stop(answer: &Answer<'_>) -> bool {
+    answer.matches.undecided().any(|one| one.rule.effect.is_bad())
+}
+
+/// Settings asked about that no rule behind the answer names.
+fn open_settings<'s>(answer: &'s Answer<'_>) -> impl Iterator<Item = (&'s str, &'s str)> {
     let named = |key: &str| supporting(answer).any(|rule| rule.selector.has(key));
-    let open = answer.question.config.asked().filter(|(key, _)| !named(key));
-    let open: Vec<String> = open.map(|(key, value)| format!("{key} {value}")).collect();
+    answer.question.config.asked().filter(move |(key, _)| !named(key))
+}
+
+fn uncovered(answer: &Answer<'_>) -> Option<String> {
+    let open: Vec<String> =
+        open_settings(answer).map(|(key, value)| format!("{key} {value}")).collect();
     let id = &answer.question.framework;
     let framework = answer.base.framework(id).map_or(id, |one| &one.name);
     (!open.is_empty()).then(|| format!("no rule of {framework} names {}", open.join(" or ")))

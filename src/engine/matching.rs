@@ -8,6 +8,7 @@ use warpscope_probes::rules::{
     DeviceFacts, Effect, MODELS, Rule, RuleBase, Settings, Side, Version,
 };
 
+use super::age::Age;
 use super::composition::Weakened;
 use super::defaults::without_defaults;
 use super::findings::Findings;
@@ -80,6 +81,7 @@ pub(super) struct Plan<'a> {
     pub(super) version: Option<Version>,
     /// Whether the framework keeps what does not fit in the memory of the machine.
     pub(super) spills: bool,
+    pub(super) age: OnceCell<Option<Age>>,
     /// The configuration asked about first.
     resolved: RefCell<Vec<Rc<Resolved<'a>>>>,
 }
@@ -89,7 +91,8 @@ impl<'a> Plan<'a> {
         let version: Option<Version> =
             question.version.as_deref().and_then(|text| text.parse().ok());
         let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
-        let plan = Self { base, question, version, spills, resolved: RefCell::default() };
+        let (age, resolved) = (OnceCell::new(), RefCell::default());
+        let plan = Self { base, question, version, spills, age, resolved };
         plan.resolve(without_defaults(&question.config, || base.rules_of(&question.framework)));
         plan
     }

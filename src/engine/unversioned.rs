@@ -3,7 +3,7 @@
 use warpscope_probes::rules::RuleBase;
 
 use super::answer::Answer;
-use super::confidence::doubts;
+use super::confidence::is_doubted;
 use super::decision::Decision;
 use super::matching::Plan;
 use super::question::Question;
@@ -87,7 +87,7 @@ impl<'p> Chosen<'p> {
     pub(super) fn cell(&self) -> Cell {
         let Decision { outcome, level, .. } = self.answer.decision;
         let disputed = self.disputed;
-        let is_sure = !disputed && doubts(&self.answer).is_empty();
+        let is_sure = !disputed && !is_doubted(&self.answer);
         Cell { outcome, level, disputed, confidence: Confidence::of(outcome, is_sure) }
     }
 
