@@ -81,9 +81,12 @@ impl<'a> Context<'a> {
 
     /// The condition with the values of its facts: `compute capability 12.0 > 9.0`.
     pub(super) fn told(&self, condition: &str) -> String {
-        let condition = condition.trim_start_matches('!').trim();
+        let (condition, says) = match condition.strip_prefix('!') {
+            Some(other) => (other.trim(), "does not say"),
+            None => (condition, "says"),
+        };
         if let Some(words) = words(condition) {
-            return format!("the text says {}", readable(words));
+            return format!("the text {says} {}", readable(words));
         }
         let value = |name: &str| self.facts.get(name).map(|fact| fact.shown.clone());
         match comparison(condition) {
@@ -172,5 +175,6 @@ mod tests {
             assert_eq!(context.holds(condition), want, "{condition}");
         }
         assert_eq!(context.told("cc > arch_max"), "compute capability 12.0 > 9.0 (arch max)");
+        assert_eq!(context.told("!/docker|pod/"), "the text does not say docker or pod");
     }
 }
