@@ -8,7 +8,7 @@ use std::time::Instant;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
-use warpscope::engine::{Level, Outcome};
+use warpscope::engine::{Cell, Confidence, Level, Outcome};
 use warpscope::widgets::format;
 use warpscope::widgets::glyphs::Glyphs;
 use warpscope::widgets::svg;
@@ -102,11 +102,17 @@ fn table(look: Look<'_>, buffer: &mut Buffer) {
     ];
     let mut table = Table::new(look, &COLUMNS, 5000);
     (table.offset, table.selected) = (1000, Some(1010));
+    let cell = Cell {
+        outcome: Outcome::Works,
+        level: Some(Level::Live),
+        disputed: false,
+        confidence: Some(Confidence::High),
+    };
     table.render(AREA, buffer, |row, column, pen| {
         let text = match column {
             0 => format::Short::of(row),
             3 => format::bytes(row as f64 * 1e6),
-            5 => return verdict_cell(look, pen, (Outcome::Works, Level::Live), false),
+            5 => return verdict_cell(look, pen, &cell),
             6 => format::duration(row as f64),
             7 => format::Short::of("python train.py --dtype bf16"),
             _ => format::percent((row % 100) as f64),

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
-use warpscope::engine::{Level, OUTCOMES, Outcome};
+use warpscope::engine::{Cell, Confidence, Level, OUTCOMES, Outcome};
 use warpscope::shell::draw::read_theme;
 use warpscope::widgets::format;
 use warpscope::widgets::format::Short;
@@ -209,11 +209,17 @@ fn verdicts(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let inner = Card::new(look).left(&left).render(area, buffer);
     Table::new(look, &COLUMNS, OUTCOMES.len()).render(inner, buffer, |row, column, pen| {
         let outcome = OUTCOMES[row].0;
+        let cell = |outcome, level| Cell {
+            outcome,
+            level: Some(level),
+            disputed: row == 1,
+            confidence: (row == 2).then_some(Confidence::Medium),
+        };
         match column {
             0 => _ = pen.fit(outcome.words(), look.style(outcome_role(outcome))),
-            1 => verdict_cell(look, pen, (outcome, Level::Live), false),
-            2 => verdict_cell(look, pen, (Outcome::Works, Level::Inspected), row == 1),
-            _ => verdict_cell(look, pen, (outcome, Level::Rule), false),
+            1 => verdict_cell(look, pen, &cell(outcome, Level::Live)),
+            2 => verdict_cell(look, pen, &cell(Outcome::Works, Level::Inspected)),
+            _ => verdict_cell(look, pen, &cell(outcome, Level::Rule)),
         }
     });
 }
