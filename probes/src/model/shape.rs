@@ -14,6 +14,8 @@ pub enum ShapeSource {
     Config,
     /// The table of well-known models that comes with the program.
     Table,
+    /// The table, for a format of which only the nearest is known.
+    Nearest,
 }
 
 /// Dimensions of one model.
@@ -68,6 +70,8 @@ pub enum Attention {
     Latent {
         /// Query heads.
         heads: u64,
+        /// Rank of the compressed queries; absent where they are projected at once.
+        query_rank: Option<u64>,
         /// Rank of the compressed keys and values.
         rank: u64,
         /// Size of the rotated part kept beside it.

@@ -35,6 +35,7 @@ pub(crate) fn shape_text(shape: &Shape) -> String {
         ShapeSource::Header => "sizes from the headers of its files",
         ShapeSource::Config => "sizes worked out from its configuration",
         ShapeSource::Table => "sizes worked out from the table of known models",
+        ShapeSource::Nearest => "sizes worked out for the nearest format that is known",
     };
     format!("{}; {source}", parts.join(", "))
 }

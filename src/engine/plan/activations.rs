@@ -1,65 +1,24 @@
-//! What a framework takes beside weights and cache: work space, graphs, context and libraries.
+//! Work space of a framework, beside weights and cache.
 
 use warpscope_probes::model::{Attention, Mlp, Shape, WeightRole};
 
+use super::batch::Batch;
+use super::compute_buffer::compute_buffer;
 use super::demand::{Demand, Images};
 use super::device::Device;
 use super::estimate::{Estimate, GIB, MIB, Range};
-use super::framework::Family;
+use super::framework::{Family, Release};
 use super::weights::loaded;
 
 /// vLLM's sampler held nearly three times as much before this.
-const SAMPLER_SHRUNK: (u32, u32, u32) = (0, 17, 0);
-/// vLLM's V1 engine became the default; before it, a whole prompt was one batch.
-const V1: (u32, u32, u32) = (0, 8, 0);
-
-/// Sizes of the largest batch a server prepares for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Batch {
-    pub(super) tokens: f64,
-    pub(super) sequences: f64,
-}
-
-impl Batch {
-    /// What the demand says, else the framework's default for such a GPU.
-    pub(super) fn new(demand: &Demand, family: Family, device: &Device) -> Self {
-        let (tokens, sequences) = match family {
-            Family::Vllm => vllm_batch(demand, device),
-            Family::Sglang => (sglang_chunk(device), 64),
-            Family::Lmdeploy | Family::TensorRtLlm => (8192, 128),
-            Family::Tgi => (demand.context.max(4096), 128),
-            Family::LlamaCpp => (512, demand.concurrency),
-            Family::KTransformers | Family::ExLlama => {
-                (2048.min(demand.context), demand.concurrency)
-            }
-            Family::Transformers => (demand.context * demand.concurrency, demand.concurrency),
-        };
-        Self {
-            tokens: demand.tuning.batched_tokens.unwrap_or(tokens) as f64,
-            sequences: demand.tuning.sequences.unwrap_or(sequences) as f64,
-        }
-    }
-}
-
-/// Defaults of an API server, as `arg_utils.py` has them since V1: larger from 70 GiB on (not an A100) and from 160 GiB on.
-fn vllm_batch(demand: &Demand, device: &Device) -> (u64, u64) {
-    let large = device.total >= 70.0 * GIB && !device.name.contains("A100");
-    match demand.release {
-        Some(release) if release < V1 => (demand.context.max(2048), 256),
-        _ if device.total >= 160.0 * GIB => (16384, 1024),
-        _ if large => (8192, 1024),
-        _ => (2048, 256),
-    }
-}
-
-fn sglang_chunk(device: &Device) -> u64 {
-    match device.total {
-        total if total < 20.0 * GIB => 2048,
-        total if total < 60.0 * GIB => 4096,
-        total if total < 160.0 * GIB => 8192,
-        _ => 16384,
-    }
-}
+const SAMPLER_SHRUNK: Release = (0, 17, 0);
+/// vLLM's V1 engine became the default.
+const V1: Release = (0, 8, 0);
+/// vLLM read the peak of its profile run from the driver, what its allocator had reserved and not used included
+/// (`worker.py@v0.5.4:determine_num_available_blocks`; from the allocator since 0.6.4).
+const RESERVED: std::ops::Range<Release> = (0, 4, 0)..(0, 6, 4);
+/// Servers failed for want of cache where twice (issue 5248) and 3.4 times (issue 4429) the work space were left for it.
+const RESERVED_AND_UNUSED: f64 = 4.0;
 
 /// Widths that decide how large intermediate values are.
 struct Widths {
@@ -103,10 +62,11 @@ pub(super) fn activations(
     demand: &Demand,
     family: Family,
     device: &Device,
+    gpus: usize,
 ) -> Estimate {
     let tp = demand.parallel.tp as f64;
     let widths = Widths::new(shape, tp);
-    let batch = Batch::new(demand, family, device);
+    let batch = Batch::new(shape, demand, family, device);
     let vocab = shape.vocab as f64;
     match family {
         Family::Vllm => Estimate::rule(vllm(shape, demand, &widths, batch)),
@@ -121,7 +81,7 @@ pub(super) fn activations(
                 + widths.experts(batch.tokens);
             Estimate::guess(Range { low: mid * 0.5, mid, high: mid * 1.5 + 2.0 * GIB })
         }
-        Family::LlamaCpp => Estimate::rule(llama_cpp(shape, demand, &widths)),
+        Family::LlamaCpp => Estimate::rule(compute_buffer(shape, demand, gpus)),
         Family::Transformers => {
             // Fitted to peaks of PyTorch's allocator in the Qwen2.5 speed benchmark.
             let mid = widths.mlp(batch.tokens) + widths.experts(batch.tokens) + 0.03 * GIB;
@@ -132,7 +92,7 @@ pub(super) fn activations(
         Family::KTransformers => Estimate::guess(Range::gib(0.5, 1.5, 4.0)),
         Family::ExLlama => {
             let mid = widths.mlp(batch.tokens) + batch.tokens.min(2048.0) * vocab;
-            Estimate::guess(Range { low: mid * 0.5, mid, high: mid * 1.5 + 0.3 * GIB })
+            Estimate::guess(Range { low: mid * 0.5, mid, high: mid * 1.5 + 1.0 * GIB })
         }
     }
 }
@@ -158,10 +118,12 @@ fn vllm(shape: &Shape, demand: &Demand, widths: &Widths, batch: Batch) -> Range 
     let images = if tower { pictures(demand, batch) } else { Range::default() };
     let split_k = split_k(shape, demand, widths, batch);
     let mid = if demand.parallel.pp > 1 { layer } else { sampler.max(layer) } + experts + split_k;
+    let reserved = demand.release.is_some_and(|release| RESERVED.contains(&release));
+    let high = sampler.max(layer) * 1.07 + experts * 1.2 + split_k + 0.15 * GIB;
     Range {
         low: layer.min(sampler) * 0.9,
         mid,
-        high: sampler.max(layer) * 1.07 + experts * 1.2 + split_k + 0.15 * GIB,
+        high: if reserved { high * RESERVED_AND_UNUSED } else { high },
     } + images
 }
 
@@ -200,60 +162,4 @@ fn sglang(shape: &Shape, demand: &Demand, device: &Device, batch: Batch) -> Rang
     let least = if device.total > 60.0 * GIB { 10.0 * GIB } else { 0.0 };
     let mid = (reserved * MIB).max(least);
     Range { low: mid * 0.8, mid, high: mid * 1.1 }
-}
-
-/// llama.cpp's compute buffer: logits of a micro-batch and the widest layer in 32 bits. Without flash attention the scores as well.
-fn llama_cpp(shape: &Shape, demand: &Demand, widths: &Widths) -> Range {
-    let tokens = 512.0;
-    let inner = widths.dense.max(widths.expert.map_or(0.0, |(active, inner)| active * inner));
-    let mid = tokens * 4.0 * (shape.vocab as f64 + 2.0 * inner + 4.0 * widths.hidden);
-    let heads = shape.layers.iter().find_map(|run| match run.attention {
-        Attention::Heads { heads, .. } | Attention::Latent { heads, .. } => Some(heads),
-        _ => None,
-    });
-    let scores = heads.unwrap_or(0) as f64 * demand.context as f64 * tokens * 4.0;
-    if demand.splits_rows() {
-        let mid = mid + scores;
-        return Range { low: mid * 0.6, mid, high: mid * 1.5 };
-    }
-    Range { low: mid * 0.4, mid, high: mid * 1.2 + scores.min(1.0 * GIB) }
-}
-
-/// CUDA graphs. vLLM 0.19 logged 0.5 to 1.9 GiB for 35 to 67 batch sizes.
-pub(super) fn graphs(demand: &Demand, family: Family, batch: Batch) -> Estimate {
-    let some =
-        if batch.sequences > 256.0 { Range::gib(0.5, 1.0, 1.9) } else { Range::gib(0.1, 0.5, 1.2) };
-    let few = if batch.sequences <= 16.0 { Range::gib(0.05, 0.15, 0.5) } else { some };
-    match family {
-        _ if demand.tuning.eager => Estimate::rule(Range::default()),
-        Family::Vllm => Estimate::rule(few),
-        Family::TensorRtLlm => Estimate::guess(Range::gib(0.1, 0.4, 1.0)),
-        Family::Tgi => Estimate::guess(Range::gib(0.2, 0.6, 1.2)),
-        // Within what SGLang reserves; the others use none, or few.
-        _ => Estimate::rule(Range::default()),
-    }
-}
-
-/// What PyTorch's allocator does not count: collectives and work space of libraries, as vLLM logs it ("non-torch").
-pub(super) fn libraries(demand: &Demand, family: Family, device: &Device) -> Estimate {
-    let range = match (demand.parallel.tp, family) {
-        (1, Family::Vllm) if demand.parallel.pp > 1 => Range::gib(0.02, 0.07, 0.4),
-        (1, Family::Vllm) => Range::gib(0.05, 0.25, 0.5),
-        (1, _) => Range::gib(0.0, 0.1, 0.3),
-        // NVLink switches and symmetric memory: 2.07 to 2.13 GiB on H100. Boards over PCIe hold NCCL's channels only.
-        _ if device.nvlink && device.at_least(9, 0) => Range::gib(0.6, 2.1, 2.25),
-        _ => Range::gib(0.2, 0.6, 1.3),
-    };
-    Estimate::rule(range)
-}
-
-/// The CUDA context with loaded kernels. 0.51 GiB on an H100 before weights, 1.53 once NCCL is up; 256 MiB on a 3090 with lazy loading.
-pub(super) fn context(demand: &Demand, device: &Device) -> Estimate {
-    let range = match (demand.parallel.gpus(), device.at_least(9, 0)) {
-        (1, true) => Range::gib(0.4, 0.51, 0.8),
-        (1, false) => Range::gib(0.2, 0.35, 0.7),
-        (_, true) => Range::gib(0.6, 1.53, 2.0),
-        (_, false) => Range::gib(0.3, 0.6, 1.2),
-    };
-    Estimate::rule(range)
 }

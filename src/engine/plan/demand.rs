@@ -18,12 +18,21 @@ pub struct Demand {
     pub parallel: Parallel,
     /// Bytes of a weight that is not quantised, where it is loaded in another type than it was saved in.
     pub width: Option<f64>,
-    /// Bits of a linear weight that is quantised while it is loaded.
-    pub packed: Option<f64>,
+    /// How linear weights are quantised while they are loaded.
+    pub packed: Option<AtLoad>,
     /// Version of the framework; the newest known where absent.
     pub release: Option<Release>,
     /// Options of the framework.
     pub tuning: Tuning,
+}
+
+/// Quantisation of weights that are saved in 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtLoad {
+    /// The value of `quantization` for it.
+    pub format: &'static str,
+    /// Bits of a weight, scales included.
+    pub bits: f64,
 }
 
 /// Options that change what a framework takes.
@@ -91,6 +100,10 @@ pub enum KvFormat {
     Int8,
     /// 4-bit integers with a scale a head.
     Int4,
+    /// 4-bit floats, 16 with a scale in 8 bits.
+    Nvfp4,
+    /// ExLlama's 6-bit blocks of 32.
+    Q6,
     /// llama.cpp's 8-bit blocks of 32.
     Q8,
     /// llama.cpp's 4-bit blocks of 32.
@@ -110,6 +123,10 @@ impl KvFormat {
         ("fp8_e5m2", Self::Fp8),
         ("int8", Self::Int8),
         ("int4", Self::Int4),
+        ("nvfp4", Self::Nvfp4),
+        ("q6", Self::Q6),
+        ("q8", Self::Q8),
+        ("q4", Self::Q4),
         ("q8_0", Self::Q8),
         ("q4_0", Self::Q4),
         ("fp32", Self::Fp32),
@@ -128,6 +145,8 @@ impl KvFormat {
             Self::Fp8 => 1.0,
             Self::Int8 => 1.0 + 4.0 / 128.0,
             Self::Int4 => 0.5 + 4.0 / 128.0,
+            Self::Nvfp4 => 0.5 + 1.0 / 16.0,
+            Self::Q6 => 26.0 / 32.0,
             Self::Q8 => 34.0 / 32.0,
             Self::Q4 => 18.0 / 32.0,
         }
@@ -195,7 +214,8 @@ impl Demand {
                 _ => None,
             };
             let word = config.get("quantization");
-            self.packed = AT_LOAD.iter().find(|row| word == Some(row.0)).map(|row| row.1);
+            let row = AT_LOAD.iter().find(|row| word == Some(row.0));
+            self.packed = row.map(|(format, bits)| AtLoad { format, bits: *bits });
         }
         let count = |key: &str| config.get(key)?.parse().ok().filter(|count: &u64| *count > 0);
         if let Some(tp) = count("tp") {

@@ -113,6 +113,7 @@ impl Estimate {
             ShapeSource::Header => "header",
             ShapeSource::Config => "config",
             ShapeSource::Table => "table",
+            ShapeSource::Nearest => "guess",
         };
         Self { bytes, source }
     }

@@ -3,15 +3,17 @@
 use warpscope_probes::model::{Attention, LayerRun, Shape};
 
 use super::demand::{Demand, KvFormat};
-use super::framework::Family;
+use super::framework::{Family, Release};
+use super::latent;
 use super::weights::Slice;
 
-/// vLLM before this knew no latent attention: keys and values of each head, padded to 256.
-const VLLM_LATENT: (u32, u32, u32) = (0, 7, 1);
 /// vLLM from this on gives sliding layers only what their window needs.
-const VLLM_WINDOWS: (u32, u32, u32) = (0, 9, 0);
-/// Size of a padded head of decompressed latent attention.
-const PADDED_HEAD: f64 = 256.0;
+const VLLM_WINDOWS: Release = (0, 9, 0);
+/// vLLM from this on reuses prefixes of hybrid models by default (`config/model.py@v0.26.0`), for which a sequence holds the state of the
+/// block before as well (`kv_cache_interface.py:MambaSpec`, mode `align`).
+const VLLM_STATES_KEPT: Release = (0, 26, 0);
+/// Tokens of a block of attention are a multiple of this where a block has to be as large as a state.
+const BLOCK_STEP: f64 = 16.0;
 /// Tokens that llama.cpp computes at once, added to a window.
 const MICRO_BATCH: u64 = 512;
 /// Bytes of a value of a recurrent state: frameworks keep it in 32 bits.
@@ -28,14 +30,16 @@ pub(super) struct Cache {
     window: f64,
     /// Bytes of a sequence, however long.
     state: f64,
+    /// Tokens that layers which keep all of them are given at once.
+    block: f64,
 }
 
 impl Cache {
     pub(super) fn new(shape: &Shape, demand: &Demand, family: Family, slice: Slice) -> Self {
-        let mut cache = Self::default();
+        let mut cache = Self { block: 1.0, ..Self::default() };
         let (mut full_layers, mut sliding_layers) = (0, 0);
         for run in &shape.layers {
-            let bytes = token(run, demand, family, slice) * run.count as f64;
+            let bytes = token(shape, run, demand, family, slice) * run.count as f64;
             match run.attention {
                 Attention::Heads { window: Some(window), .. } if keeps_windows(demand, family) => {
                     sliding_layers += run.count;
@@ -56,8 +60,28 @@ impl Cache {
         }
         if family == Family::Vllm {
             cache.pad(full_layers, sliding_layers);
+            cache.page(shape, demand, full_layers, slice);
         }
         cache
+    }
+
+    /// vLLM makes a block of attention as large as the state of a layer, and pads the state to the block
+    /// (`model_executor/models/config.py:HybridAttentionMambaModelConfig`).
+    fn page(&mut self, shape: &Shape, demand: &Demand, full_layers: u64, slice: Slice) {
+        let states = shape.layers.iter().filter_map(|run| match run.attention {
+            Attention::Recurrent { state } => Some((run.count, state as f64 * STATE_BYTES)),
+            _ => None,
+        });
+        let largest = states.clone().map(|state| state.1).fold(0.0, f64::max) / slice.tp;
+        let row = self.full / full_layers as f64 / slice.layers;
+        if largest == 0.0 || !row.is_normal() {
+            return;
+        }
+        self.block = (largest / row / BLOCK_STEP).ceil() * BLOCK_STEP;
+        let layers: u64 = states.map(|state| state.0).sum();
+        let kept = demand.release.is_none_or(|release| release >= VLLM_STATES_KEPT);
+        let each = if kept { 2.0 } else { 1.0 };
+        self.state = layers as f64 * slice.layers * self.block * row * each;
     }
 
     /// vLLM puts layers into groups of one size, that of the rarer kind (of the commoner, where they are nearly as many), and pads
@@ -81,7 +105,8 @@ impl Cache {
     /// Bytes for so many sequences of this length.
     pub(super) fn bytes(&self, context: u64, sequences: u64) -> f64 {
         let context = context as f64;
-        let one = self.full * context + self.sliding * context.min(self.window) + self.state;
+        let whole = (context / self.block).ceil() * self.block;
+        let one = self.full * whole + self.sliding * context.min(self.window) + self.state;
         one * sequences as f64
     }
 
@@ -92,20 +117,23 @@ impl Cache {
         let beyond = (one - self.sliding * self.window) / self.full;
         let tokens =
             if self.sliding > 0.0 && all > self.window { beyond.max(self.window) } else { all };
+        let tokens = (tokens / self.block).floor() * self.block;
         if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { 0 }
     }
 }
 
 /// The first vLLM of which it is known what it sets aside for compressed layers. Version 0.22 asked for 6.7 GiB where 0.25 takes 2.5
 /// (vllm-project/vllm issues 44376 and 51041).
-const VLLM_COMPRESSED: (u32, u32, u32) = (0, 25, 0);
+const VLLM_COMPRESSED: Release = (0, 25, 0);
 
 /// Whether nobody knows here what a framework of this age sets aside.
 pub(super) fn is_untold(shape: &Shape, demand: &Demand, family: Family) -> bool {
     let compresses =
         |run: &LayerRun| matches!(run.attention, Attention::Latent { in_flight: 1.., .. });
     let old = demand.release.is_some_and(|release| release < VLLM_COMPRESSED);
-    family == Family::Vllm && old && shape.layers.iter().any(compresses)
+    // SGLang held 125.65 GiB of DeepSeek V4 Pro where an eighth of its files is 99 (InferenceX issue 2128), and nobody knows why.
+    let untold = family == Family::Vllm && old || family == Family::Sglang;
+    untold && shape.layers.iter().any(compresses)
 }
 
 /// What vLLM sets aside for tokens that wait to be compressed with their neighbours: a batch of them for every sequence, in 32 bits. Logs of
@@ -138,7 +166,7 @@ fn in_flight(demand: &Demand, family: Family) -> u64 {
 }
 
 /// Bytes of a token in one layer of a run, on one GPU, times the share of layers there.
-fn token(run: &LayerRun, demand: &Demand, family: Family, slice: Slice) -> f64 {
+fn token(shape: &Shape, run: &LayerRun, demand: &Demand, family: Family, slice: Slice) -> f64 {
     let computed = demand.width.filter(|width| *width > 2.0).unwrap_or(2.0);
     let element = demand.kv.map_or(computed, KvFormat::bytes);
     let values = match run.attention {
@@ -147,19 +175,13 @@ fn token(run: &LayerRun, demand: &Demand, family: Family, slice: Slice) -> f64 {
             let heads = (kv_heads as f64 / slice.tp).max(1.0);
             heads * (head_dim + value_dim) as f64
         }
-        Attention::Latent { heads, .. } if decompresses(demand, family) => {
-            (heads as f64 / slice.tp).max(1.0) * PADDED_HEAD * 2.0
+        Attention::Latent { heads, rank, rope_dim, .. } => {
+            match latent::decompressed(shape, demand, family) {
+                Some(values) => (heads as f64 / slice.tp).max(1.0) * values as f64,
+                None => latent::row((rank + rope_dim) as f64 * element, demand, family) / element,
+            }
         }
-        Attention::Latent { rank, rope_dim, .. } => (rank + rope_dim) as f64,
         Attention::Recurrent { .. } | Attention::Nothing => 0.0,
     };
     values * element * slice.layers
-}
-
-fn decompresses(demand: &Demand, family: Family) -> bool {
-    match family {
-        Family::Vllm => demand.release.is_some_and(|release| release < VLLM_LATENT),
-        Family::Transformers => true,
-        _ => false,
-    }
 }

@@ -6,12 +6,16 @@
 
 mod activations;
 mod alternatives;
+mod batch;
+mod compute_buffer;
 mod demand;
 mod device;
 mod estimate;
 mod framework;
 mod kv;
+mod latent;
 mod placement;
+mod runtime;
 mod search;
 mod speed;
 mod split;

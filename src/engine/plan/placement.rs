@@ -3,12 +3,14 @@
 use serde::Serialize;
 use warpscope_probes::model::{Shape, WeightRole};
 
-use super::activations::{Batch, activations, context, graphs, libraries};
+use super::activations::activations;
+use super::batch::Batch;
 use super::demand::Demand;
 use super::device::Device;
 use super::estimate::{Estimate, Range, independent};
-use super::framework::{Family, Framework};
+use super::framework::{Family, Framework, Release};
 use super::kv::{Cache, is_untold};
+use super::runtime::{context, graphs, libraries};
 use super::split::refusal;
 use super::weights::{Slice, loaded, weights};
 
@@ -95,6 +97,9 @@ const VLLM_SHARE: f64 = 0.9;
 const LMDEPLOY_SHARE: f64 = 0.8;
 const TGI_SHARE: f64 = 0.95;
 const TENSORRT_SHARE: f64 = 0.9;
+/// From this on vLLM leaves room for graphs within its share (`envs.py@v0.20.0:VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS`); before, it
+/// filled the share with the cache and captured them beside it.
+const VLLM_GRAPHS_INSIDE: Release = (0, 20, 0);
 /// LMDeploy up to this took its share of the whole GPU.
 const LMDEPLOY_OF_TOTAL: (u32, u32, u32) = (0, 2, 1);
 
@@ -108,7 +113,7 @@ pub fn plan(
     let family = framework.family;
     let device = group.iter().min_by(|a, b| a.free.total_cmp(&b.free))?;
     let slice = slice(shape, group, device, family, demand);
-    let batch = Batch::new(demand, family, device);
+    let batch = Batch::new(shape, demand, family, device);
     let demand = &Demand {
         tuning: super::demand::Tuning {
             batched_tokens: Some(batch.tokens as u64),
@@ -121,7 +126,7 @@ pub fn plan(
     let cache = Cache::new(shape, demand, family, cache_slice);
     let parts = Parts {
         weights: weights(shape, demand, family, slice),
-        activations: activations(shape, demand, family, device),
+        activations: activations(shape, demand, family, device, group.len()),
         graphs: graphs(demand, family, batch),
         context: context(demand, device),
         libraries: libraries(demand, family, device),
@@ -201,10 +206,12 @@ impl Placed<'_> {
     fn room(&self) -> Range {
         let free = self.device.free;
         let all = self.parts.sum().taken_from(free);
-        let Parts { weights, activations, context, libraries, .. } = &self.parts;
+        let Parts { weights, activations, graphs, context, libraries } = &self.parts;
         let by_rule = match self.family {
             Family::Vllm => {
-                let inside = independent([weights.bytes, activations.bytes, libraries.bytes]);
+                let graphs = if self.graphs_are_inside() { graphs.bytes } else { Range::default() };
+                let inside =
+                    independent([weights.bytes, activations.bytes, libraries.bytes, graphs]);
                 inside.taken_from((self.share() * self.device.usable).min(free))
             }
             Family::Lmdeploy => {
@@ -231,18 +238,28 @@ impl Placed<'_> {
         self.in_pool(room, kv).max(self.beside_pool())
     }
 
-    /// LMDeploy and TGI fill their share with the cache, needed or not. The rest must do for LMDeploy's work space, and for what TGI's
-    /// requests need beyond its warm-up: servers that had started ran out of memory (TGI issues 1374, 2744).
+    fn graphs_are_inside(&self) -> bool {
+        self.demand.release.is_none_or(|release| release >= VLLM_GRAPHS_INSIDE)
+    }
+
+    /// Servers fill their share with the cache, needed or not. The rest must do for LMDeploy's work space, for what TGI's requests need
+    /// beyond its warm-up (servers that had started ran out of memory: TGI issues 1374, 2744), and for the graphs of an older vLLM
+    /// (vLLM issue 17327).
     fn beside_pool(&self) -> Fits {
-        let work = self.parts.activations.bytes;
-        let work = match self.family {
-            Family::Lmdeploy => work,
-            Family::Tgi => Range { low: 0.0, mid: 0.0, high: work.high - work.mid },
+        let Parts { weights, activations, graphs, context, libraries } = &self.parts;
+        let taken = independent([weights.bytes, context.bytes, libraries.bytes]);
+        let rest = (1.0 - self.share()).max(0.0);
+        let left = taken.taken_from(self.device.free) * rest;
+        let work = activations.bytes;
+        let (work, left) = match self.family {
+            Family::Lmdeploy => (work, left),
+            Family::Tgi => (Range { low: 0.0, mid: 0.0, high: work.high - work.mid }, left),
+            Family::Vllm if !self.graphs_are_inside() && !self.demand.tuning.eager => {
+                let beside = independent([graphs.bytes, context.bytes]);
+                (beside, Range::exact(self.device.usable * rest))
+            }
             _ => return Fits::Fits,
         };
-        let Parts { weights, context, libraries, .. } = &self.parts;
-        let taken = independent([weights.bytes, context.bytes, libraries.bytes]);
-        let left = taken.taken_from(self.device.free) * (1.0 - self.share()).max(0.0);
         match () {
             () if work.high <= left.low => Fits::Fits,
             () if work.low <= left.high => Fits::Tight,

@@ -1,10 +1,13 @@
 //! Bytes of weights on the GPU that carries most of them.
 
-use warpscope_probes::model::{Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
+use warpscope_probes::model::{
+    Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole,
+};
 
 use super::demand::Demand;
 use super::estimate::{Estimate, MIB, Range};
 use super::framework::Family;
+use super::latent;
 
 /// What one GPU carries of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,9 +32,11 @@ const BUFFERS: Range = Range { low: 0.0, mid: 20.0 * MIB, high: 70.0 * MIB };
 pub(super) fn weights(shape: &Shape, demand: &Demand, family: Family, slice: Slice) -> Estimate {
     let bytes: f64 =
         shape.weights.iter().map(|group| on_gpu(shape, demand, family, slice, group)).sum();
+    let bytes = bytes + latent::merged(shape, demand, family) * slice.layers / slice.tp;
     let packed = shape.format.is_some() || demand.packed.is_some();
     let error = match shape.source {
         ShapeSource::Header => 0.005,
+        ShapeSource::Nearest => 0.1,
         _ if packed => 0.02,
         ShapeSource::Config => 0.01,
         ShapeSource::Table => 0.015,
@@ -42,8 +47,20 @@ pub(super) fn weights(shape: &Shape, demand: &Demand, family: Family, slice: Sli
     let range = Range { low: range.low.min(least * (1.0 - error)), ..range };
     // A tower is cut like the rest by some releases and kept whole by others.
     let tower = loaded(shape, demand, WeightRole::Tower);
-    let range = Range { high: range.high + tower * (1.0 - 1.0 / slice.tp), ..range };
+    let larger = unlisted(shape).max(if shape.source == ShapeSource::Nearest { 0.1 } else { 0.0 });
+    let high = range.high + tower * (1.0 - 1.0 / slice.tp) + bytes * larger;
+    let range = Range { high, ..range };
     Estimate::of_model(range, shape.source)
+}
+
+/// By its name alone, an NVFP4 copy of a hybrid model may be as well one that leaves its recurrent layers in 16 bits, or one that does
+/// not: up to a quarter more (club-3090 issue 1047: 19.75 GiB where all layers in NVFP4 are 17.8).
+fn unlisted(shape: &Shape) -> f64 {
+    let format = shape.format.as_ref().map(|format| format.name.as_str());
+    let nvfp4 = matches!(format, Some("modelopt_fp4" | "nvfp4"));
+    let recurs = |run: &LayerRun| matches!(run.attention, Attention::Recurrent { .. });
+    let hybrid = shape.layers.iter().any(recurs);
+    if nvfp4 && hybrid && shape.source == ShapeSource::Table { 0.25 } else { 0.0 }
 }
 
 /// The larger of embedding and head.
@@ -65,6 +82,11 @@ fn on_gpu(
         // A tied head is the embedding once loaded.
         WeightRole::Head if shape.tied_head => 0.0,
         WeightRole::Draft => 0.0,
+        // ExLlama looks tokens up in host memory as well; a tied head is quantised and loaded beside, a tower on demand.
+        WeightRole::Embedding if is_exl(shape) && shape.tied_head => {
+            group.values as f64 * EXL_HEAD_BITS / 8.0
+        }
+        WeightRole::Embedding | WeightRole::Tower if is_exl(shape) => 0.0,
         // llama.cpp looks tokens up in host memory; a tied head is a second copy, on the GPU.
         WeightRole::Embedding if family == Family::LlamaCpp && !shape.tied_head => 0.0,
         WeightRole::Experts if family == Family::KTransformers => 0.0,
@@ -75,8 +97,19 @@ fn on_gpu(
         WeightRole::Embedding | WeightRole::Head => bytes,
         WeightRole::Small => bytes * slice.layers,
         WeightRole::Tower => bytes / slice.tp,
+        WeightRole::Attention if family.is_tensor_parallel() => {
+            let copied = latent::replicated(shape, group.values);
+            cut + bytes * slice.layers * copied * (1.0 - 1.0 / slice.tp)
+        }
         WeightRole::Attention | WeightRole::Mlp => cut,
     }
+}
+
+/// Bits of a head in ExLlama's formats, as their converters choose them.
+const EXL_HEAD_BITS: f64 = 6.0;
+
+fn is_exl(shape: &Shape) -> bool {
+    shape.format.as_ref().is_some_and(|format| format.name.starts_with("exl"))
 }
 
 /// vLLM pads the inner width of MXFP4 experts: 2880 to 3072, 64.4 GiB of gpt-oss-120b where its files have 60.8.
@@ -120,7 +153,7 @@ fn loaded_group(shape: &Shape, demand: &Demand, group: &WeightGroup) -> f64 {
     let values = group.values as f64;
     match (demand.packed, demand.width) {
         _ if shape.format.is_some() => group.bytes as f64,
-        (Some(bits), _) if linear => values * bits / 8.0,
+        (Some(packed), _) if linear => values * packed.bits / 8.0,
         (_, Some(width)) => values * width,
         // Saved in 32 bits, loaded in 16: what `auto` does.
         _ if group.bytes >= group.values * 4 => values * 2.0,

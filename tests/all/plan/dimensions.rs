@@ -134,6 +134,8 @@ fn runs(row: &Row<'_>) -> Vec<LayerRun> {
     if count("rank") > 0 {
         let latent = Attention::Latent {
             heads: count("heads"),
+            // DeepSeek's large models compress queries to 1536, the small ones not at all.
+            query_rank: (count("heads") >= 128).then_some(1536),
             rank: count("rank"),
             rope_dim: count("rope"),
             in_flight: 0,

@@ -136,7 +136,13 @@ fn latent(keys: &Keys<'_>, name: &str, parts: &mut Parts) -> Option<Attention> {
         add("g_proj", queries * value, hidden);
     }
     indexer(keys, hidden, compressed, &mut add);
-    Some(Attention::Latent { heads: queries, rank, rope_dim: rope, in_flight: 0 })
+    Some(Attention::Latent {
+        heads: queries,
+        query_rank: compressed,
+        rank,
+        rope_dim: rope,
+        in_flight: 0,
+    })
 }
 
 fn indexer(keys: &Keys<'_>, hidden: u64, width: Option<u64>, add: &mut impl FnMut(&str, u64, u64)) {
@@ -186,7 +192,13 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
         ratio => {
             let kept = size.div_ceil(ratio);
             let rope_dim = rope.div_ceil(ratio).min(kept);
-            Attention::Latent { heads: queries, rank: kept - rope_dim, rope_dim, in_flight }
+            Attention::Latent {
+                heads: queries,
+                query_rank: Some(width),
+                rank: kept - rope_dim,
+                rope_dim,
+                in_flight,
+            }
         }
     })
 }

@@ -1,0 +1,91 @@
+//! What multi-head latent attention adds to weights and cache, by framework and release.
+
+use warpscope_probes::model::{Attention, LayerRun, Shape};
+
+use super::demand::Demand;
+use super::framework::{Family, Release};
+
+/// vLLM before this cached keys and values of each head, padded to 256.
+const VLLM_LATENT: Release = (0, 7, 1);
+/// From this on vLLM has a latent cache for every format; before, for 16-bit and FP8 weights only (`config.py@v0.7.2:use_mla`).
+const VLLM_LATENT_PACKED: Release = (0, 7, 3);
+/// vLLM aligned rows of the cache to 256 bytes (`cache_engine.py@v0.7.2:align_cache`; gone in 0.8.0).
+const VLLM_ALIGNED: Release = (0, 7, 2);
+/// vLLM merged the up-projections into those of queries and outputs, and kept both (`mla/utils.py@v0.7.2`; gone in 0.8.0).
+const VLLM_APART: Release = (0, 8, 0);
+/// The first tag of llama.cpp after its latent cache (PR 12801, 2025-04-15).
+const LLAMA_CPP_LATENT: Release = (0, 0, 5164);
+
+/// Size of a padded head of decompressed attention.
+const PADDED_HEAD: u64 = 256;
+/// Sizes of a key and a value of every DeepSeek model.
+const KEY: u64 = 128 + 64;
+const VALUE: u64 = 128;
+/// Bytes rows are aligned to.
+const ALIGNED: f64 = 256.0;
+
+/// Values a head keeps of each token where a framework caches decompressed keys and values.
+pub(super) fn decompressed(shape: &Shape, demand: &Demand, family: Family) -> Option<u64> {
+    let before = |limit: Release| demand.release.is_some_and(|release| release < limit);
+    match family {
+        Family::Vllm if before(VLLM_LATENT) => Some(2 * PADDED_HEAD),
+        Family::Vllm if before(VLLM_LATENT_PACKED) && !is_plain_or_fp8(shape) => {
+            Some(2 * PADDED_HEAD)
+        }
+        Family::Transformers => Some(2 * PADDED_HEAD),
+        Family::LlamaCpp if before(LLAMA_CPP_LATENT) => Some(KEY + VALUE),
+        _ => None,
+    }
+}
+
+fn is_plain_or_fp8(shape: &Shape) -> bool {
+    shape.format.as_ref().is_none_or(|format| format.name.contains("fp8"))
+}
+
+/// Bytes of a compressed row as it lies in the cache.
+pub(super) fn row(bytes: f64, demand: &Demand, family: Family) -> f64 {
+    let aligned = VLLM_ALIGNED..VLLM_APART;
+    match demand.release {
+        Some(release) if family == Family::Vllm && aligned.contains(&release) => {
+            (bytes / ALIGNED).ceil() * ALIGNED
+        }
+        _ => bytes,
+    }
+}
+
+/// Share of the weights of attention that every GPU has all of: projections into the compressed space (`ReplicatedLinear` in vLLM's
+/// and SGLang's `deepseek_v2.py`).
+pub(super) fn replicated(shape: &Shape, values: u64) -> f64 {
+    let copied = |run: &LayerRun| match run.attention {
+        Attention::Latent { query_rank, rank, rope_dim, in_flight: 0, .. } => {
+            run.count * shape.hidden * (query_rank.unwrap_or(0) + rank + rope_dim)
+        }
+        _ => 0,
+    };
+    let copied: u64 = shape.layers.iter().map(copied).sum();
+    (copied as f64 / values.max(1) as f64).min(1.0)
+}
+
+/// Bytes of merged projections that some releases of vLLM keep beside the weights, on all GPUs together. Those of FP8 weights are
+/// quantised again; of other formats the up-projection is kept unpacked as well.
+pub(super) fn merged(shape: &Shape, demand: &Demand, family: Family) -> f64 {
+    let merges = family == Family::Vllm
+        && demand.release.is_some_and(|release| (VLLM_LATENT..VLLM_APART).contains(&release))
+        && decompressed(shape, demand, family).is_none();
+    if !merges {
+        return 0.0;
+    }
+    let packed = shape.format.is_some();
+    let element = if packed && is_plain_or_fp8(shape) { 1 } else { 2 };
+    let of_run = |run: &LayerRun| match run.attention {
+        Attention::Latent { heads, query_rank, rank, rope_dim, in_flight: 0 } => {
+            let input = query_rank.unwrap_or(shape.hidden);
+            let merged = heads * rank * (input + shape.hidden) * element;
+            let rotated = input * heads * rope_dim * 2;
+            let unpacked = if packed { rank * heads * 2 * VALUE * 2 } else { 0 };
+            run.count * (merged + rotated + unpacked)
+        }
+        _ => 0,
+    };
+    shape.layers.iter().map(of_run).sum::<u64>() as f64
+}
