@@ -3,6 +3,7 @@
 //! A row holds the keys of a configuration, so its sizes follow by the same code as those of a file, and a quantised sibling is the row of
 //! its model with a `quantization_config`.
 
+mod mixes;
 mod named;
 
 use std::sync::OnceLock;
@@ -178,7 +179,7 @@ fn base(id: &str) -> &str {
 
 fn from_table(name: &str, facts: Facts, source: String) -> Model {
     let mut model = Model::of(name.to_owned(), facts);
-    if let Some(shape) = &mut model.shape {
+    if let Some(shape) = model.shape.as_mut().filter(|one| one.source < ShapeSource::Table) {
         shape.source = ShapeSource::Table;
     }
     model.details.push(("from", format!("the table of known models ({source})")));

@@ -1,75 +1,21 @@
 //! Models that are not in the table, of which one is: a GGUF file or a quantised copy, told by its name alone.
 
+use serde_json::{Value, json};
+
+use super::mixes::{Mix, gguf};
 use super::{Format, Row, Table, base, table};
-use crate::model::{Facts, ShapeSource, WeightFormat, WeightRole, config};
-
-/// Bits of a weight on average, embedding and head included, in llama.cpp's mixes of types: Llama 3.1 8B as
-/// `ggml-org/llama.cpp@311c2c9:tools/quantize/README.md` lists them.
-const MIXES: &[(&str, f64)] = &[
-    ("Q4_K_M", 4.8944),
-    ("IQ1_S", 2.0042),
-    ("IQ1_M", 2.1460),
-    ("IQ2_XXS", 2.3824),
-    ("IQ2_XS", 2.5882),
-    ("IQ2_S", 2.7403),
-    ("IQ2_M", 2.9294),
-    ("IQ3_XXS", 3.2548),
-    ("IQ3_XS", 3.4977),
-    ("IQ3_S", 3.6606),
-    ("IQ3_M", 3.7628),
-    ("IQ4_XS", 4.4597),
-    ("IQ4_NL", 4.6818),
-    ("Q2_K_S", 2.9697),
-    ("Q2_K", 3.1593),
-    ("Q3_K_S", 3.6429),
-    ("Q3_K_L", 4.2979),
-    ("Q4_K_S", 4.6672),
-    ("Q5_K_S", 5.5704),
-    ("Q5_K_M", 5.7036),
-    ("Q6_K", 6.5633),
-    ("Q8_0", 8.5008),
-    ("F16", 16.0005),
-    ("BF16", 16.0005),
-];
-
-/// Bits of embedding and head where the mix keeps them larger or smaller than the layers, as `llama_tensor_get_type` chooses them.
-const ENDS: &[(&str, f64, f64)] = &[
-    ("IQ1", 2.625, 5.5),
-    ("IQ2_X", 2.625, 5.5),
-    ("IQ2", 3.4375, 5.5),
-    ("IQ3_XXS", 3.4375, 6.5625),
-    ("IQ3", 3.4375, 6.5625),
-    ("IQ4", 4.5, 6.5625),
-    ("Q2", 2.625, 6.5625),
-    ("Q3", 3.4375, 6.5625),
-    ("Q4", 4.5, 6.5625),
-    ("Q5", 5.5, 6.5625),
-    ("Q6", 6.5625, 6.5625),
-    ("Q8", 8.5, 8.5),
-];
-
-/// Weights of Llama 3.1 8B: embedding, which is as large as its head, and layers.
-const MEASURED_ENDS: f64 = 128_256.0 * 4096.0;
-const MEASURED_LAYERS: f64 = 8_030_261_248.0 - 2.0 * MEASURED_ENDS;
-
-/// Bits of a weight of this role, so that those of Llama 3.1 8B come to `mean`.
-fn bits(kind: &str, mean: f64, role: WeightRole) -> f64 {
-    let ends = ENDS.iter().find(|row| kind.starts_with(row.0)).copied();
-    let (_, embedding, head) = ends.unwrap_or(("", mean, mean));
-    match role {
-        WeightRole::Embedding => embedding,
-        WeightRole::Head => head,
-        _ => mean + MEASURED_ENDS / MEASURED_LAYERS * (2.0 * mean - embedding - head),
-    }
-}
+use crate::model::{Facts, config};
 
 /// What the end of a name says of the format, as publishers spell it, and the format of the table.
 const ENDINGS: &[(&str, &str)] = &[
     ("-awq", "awq"),
     ("-awq-int4", "awq"),
+    ("-awq-4bit", "w4a16"),
     ("-gptq", "gptq_int4"),
     ("-gptq-int4", "gptq_int4"),
     ("-gptq-int8", "gptq_int8"),
+    ("-autoround", "gptq_int4"),
+    ("-int4-autoround", "gptq_int4"),
     ("-fp8", "fp8_dynamic"),
     ("-fp8-dynamic", "fp8_dynamic"),
     ("-nvfp4", "nvfp4"),
@@ -89,8 +35,10 @@ pub(super) struct Named {
 enum Packing {
     /// As the model itself: a later release of it.
     Own,
-    Gguf(&'static str, f64),
+    Gguf(Mix),
     Format(&'static Format),
+    /// ExLlama's formats, in a configuration as they save it.
+    Exl(Value),
 }
 
 impl Named {
@@ -100,12 +48,16 @@ impl Named {
         let (repository, tag) = id.split_once(':').unwrap_or((id, ""));
         let name = base(repository).to_ascii_lowercase();
         if let Some(model) = name.strip_suffix("-gguf") {
-            let wanted = |row: &&(&str, f64)| tag.is_empty() || row.0.eq_ignore_ascii_case(tag);
-            let (kind, bits) = MIXES.iter().find(wanted)?;
-            return Some(Self {
-                row: row_of(table(), model)?,
-                packing: Packing::Gguf(kind, *bits),
-            });
+            let row = row_of(table(), model)?;
+            let mix = if tag.is_empty() { Mix::USUAL } else { Mix::of(tag)? };
+            return Some(Self { row, packing: Packing::Gguf(mix) });
+        }
+        if let Some((row, mix)) = ollama(id) {
+            return Some(Self { row, packing: Packing::Gguf(mix) });
+        }
+        let whole = format!("{name}-{tag}");
+        if let Some((model, saved)) = exl(&whole) {
+            return Some(Self { row: row_of(table(), model)?, packing: Packing::Exl(saved) });
         }
         let stripped = ENDINGS.iter().filter_map(|row| Some((name.strip_suffix(row.0)?, row.1)));
         let Some((model, format)) = stripped.min_by_key(|one| one.0.len()) else {
@@ -119,7 +71,7 @@ impl Named {
     /// What follows from the name, and where it comes from.
     pub(super) fn facts(&self) -> Option<(Facts, String)> {
         let source = format!("{}; the format by its name", self.row.source);
-        match self.packing {
+        match &self.packing {
             Packing::Own => {
                 let source = format!("{}; the model by its name", self.row.source);
                 Some((config::describe(&self.row.config, None).ok()?, source))
@@ -127,7 +79,12 @@ impl Named {
             Packing::Format(format) => {
                 Some((config::describe(&format.config(self.row), None).ok()?, source))
             }
-            Packing::Gguf(kind, bits) => Some((gguf(self.row, kind, bits)?, source)),
+            Packing::Gguf(mix) => Some((gguf(self.row, *mix)?, source)),
+            Packing::Exl(saved) => {
+                let mut config = self.row.config.clone();
+                config["quantization_config"] = saved.clone();
+                Some((config::describe(&config, None).ok()?, source))
+            }
         }
     }
 }
@@ -152,30 +109,57 @@ fn row_of(table: &'static Table, name: &str) -> Option<&'static Row> {
     })
 }
 
-fn gguf(row: &Row, kind: &str, mean: f64) -> Option<Facts> {
-    let plain = config::describe(&row.config, None).ok()?;
-    let mut facts = Facts::default();
-    facts.set("quantization", "gguf");
-    for key in ["model_type", "head_dim"] {
-        if let Some(value) = plain.settings.get(key) {
-            facts.set(key, value);
-        }
-    }
-    let mut shape = plain.shape?;
-    for group in shape.weights.iter_mut().filter(|group| group.role != WeightRole::Small) {
-        group.bytes = (group.values as f64 * bits(kind, mean, group.role) / 8.0) as u64;
-    }
-    shape.source = ShapeSource::Table;
-    shape.format = Some(WeightFormat {
-        name: "gguf".to_owned(),
-        bits: None,
-        group: None,
-        block: None,
-        reordered: false,
-        kept: Vec::new(),
+/// Bits of the head where a name does not tell (`h6`).
+const EXL_HEAD_BITS: f64 = 6.0;
+/// The most common width of files of ExLlama.
+const EXL_BITS: f64 = 4.0;
+
+/// `qwen3-32b-4.0bpw-h6-exl2`, `gemma-3-27b-it-exl3-5.0bpw`: the model and what its configuration would say.
+fn exl(name: &str) -> Option<(&str, Value)> {
+    let words = || name.split(['-', '_']);
+    let method = words().find(|word| ["exl2", "exl3"].contains(word))?;
+    let width = words().find(|word| word.ends_with("bpw"));
+    let bits = width.and_then(|word| word.strip_suffix("bpw")?.parse().ok());
+    let head = words().skip(1).find_map(|word| word.strip_prefix('h')?.parse().ok());
+    let first =
+        [Some(method), width].into_iter().flatten().filter_map(|word| name.find(word)).min()?;
+    let saved = json!({
+        "quant_method": method,
+        "bits": bits.unwrap_or(EXL_BITS),
+        "head_bits": head.unwrap_or(EXL_HEAD_BITS),
     });
-    facts.weight_bytes = Some(shape.weight_bytes());
-    facts.shape = Some(shape);
-    facts.detail("quantisation", format!("GGUF, {kind}: about {mean:.1} bits a weight"));
-    Some(facts)
+    Some((name[..first].trim_end_matches(['-', '_']), saved))
+}
+
+/// `qwen3:32b`, `llama3.1:8b-instruct-q8_0`: Ollama names a family and a size, and what it serves is a GGUF file.
+fn ollama(id: &str) -> Option<(&'static Row, Mix)> {
+    let (family, tag) = id.split_once(':').filter(|names| !names.0.contains('/'))?;
+    let family = family.to_ascii_lowercase().replace('-', "");
+    let mut words = tag.split('-');
+    let size = words.next().filter(|size| size.ends_with(['b', 'B']))?.to_ascii_lowercase();
+    let mix = words.find_map(Mix::of).unwrap_or(Mix::USUAL);
+    let is_it = |name: &str| {
+        let name = base(name).to_ascii_lowercase();
+        let found = name.split_once(&format!("-{size}"));
+        found.is_some_and(|(front, rest)| front.replace('-', "") == family && is_usual(rest))
+    };
+    let rows = &table().rows;
+    let tuned = |row: &&Row| row.ids.iter().any(|id| is_it(id) && !is_plain(id));
+    let row = rows.iter().find(tuned);
+    row.or_else(|| rows.iter().find(|row| row.ids.iter().any(|id| is_it(id)))).map(|row| (row, mix))
+}
+
+/// What may stand behind the size of a model that is served under its family's name: `-A3B`, `-Instruct`, `-it`.
+fn is_usual(rest: &str) -> bool {
+    let active = |word: &str| {
+        let digits = word.strip_prefix('a').and_then(|word| word.strip_suffix('b'));
+        digits.is_some_and(|digits| digits.parse::<f64>().is_ok())
+    };
+    let words = rest.split('-').filter(|word| !word.is_empty());
+    words.into_iter().all(|word| active(word) || ["instruct", "it", "chat"].contains(&word))
+}
+
+fn is_plain(id: &str) -> bool {
+    let id = id.to_ascii_lowercase();
+    !["-instruct", "-it", "-chat"].iter().any(|end| id.ends_with(end))
 }

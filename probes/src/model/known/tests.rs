@@ -191,5 +191,58 @@ fn a_name_tells_how_a_copy_was_made() {
     assert_eq!(quantization("somebody/Qwen2.5-32B-Instruct-AWQ").as_deref(), Some("awq"));
     assert_eq!(quantization("somebody/Qwen3-8B-GGUF").as_deref(), Some("gguf"));
     assert_eq!(quantization("somebody/Qwen3-8B-GGUF:Q9_Z"), None);
+    assert_eq!(quantization("unsloth/Qwen3-8B-GGUF:UD-Q4_K_XL").as_deref(), Some("gguf"));
+    assert_eq!(quantization("somebody/Qwen3-8B-int4-AutoRound").as_deref(), Some("gptq"));
+    assert_eq!(quantization("somebody/Qwen3-8B-4.0bpw-h6-exl2").as_deref(), Some("exl2"));
     assert_eq!(quantization("somebody/Nonesuch-8B-AWQ"), None);
+}
+
+/// Of a tag that is not known the nearest stands in, and says so.
+#[test]
+fn unknown_mixes_are_the_nearest() {
+    let of = |tag: &str| shape(&format!("somebody/Qwen3-8B-GGUF:{tag}"));
+    assert_eq!(of("UD-Q4_K_XL").weights, of("Q4_K_M").weights);
+    assert_eq!(of("Q2_K_L").weights, of("Q2_K").weights);
+    assert_eq!(of("UD-Q4_K_XL").source, ShapeSource::Nearest);
+    assert_eq!(of("Q4_0").source, ShapeSource::Table);
+}
+
+#[test]
+fn a_gguf_file_has_no_tower_and_keeps_experts_that_were_trained_in_mxfp4() {
+    assert!(shape("google/gemma-3-4b-it-GGUF:Q4_K_M").group(WeightRole::Tower).is_none());
+    let experts = |tag| {
+        let shape = shape(&format!("openai/gpt-oss-20b-GGUF{tag}"));
+        shape.group(WeightRole::Experts).map(|group| group.bytes)
+    };
+    assert_eq!(experts(""), experts(":F16"));
+    assert_eq!(experts(""), experts(":Q8_0"));
+}
+
+#[test]
+fn names_of_ollama_are_models_of_the_table_where_they_name_a_size() {
+    let parameters = |id: &str| shape(id).parameters() / 100_000_000;
+    for (name, id) in [
+        ("qwen3:32b", "Qwen/Qwen3-32B"),
+        ("qwen2.5:7b", "Qwen/Qwen2.5-7B-Instruct"),
+        ("llama3.1:8b", "meta-llama/Llama-3.1-8B-Instruct"),
+        ("qwen3:30b", "Qwen/Qwen3-30B-A3B"),
+        ("gpt-oss:20b", "openai/gpt-oss-20b"),
+    ] {
+        assert_eq!(parameters(name), parameters(id), "{name}");
+    }
+    let bytes = |name: &str| shape(name).weight_bytes();
+    assert!(bytes("llama3.1:8b-instruct-q8_0") > bytes("llama3.1:8b") * 3 / 2);
+    assert!(Model::known("qwen3:latest").is_none() && Model::known("nonesuch:8b").is_none());
+}
+
+/// Sizes of ExLlama's files by the bits their names tell.
+#[test]
+fn names_tell_bits_of_exllama() {
+    let layers = |id: &str| {
+        let shape = shape(id);
+        let group = shape.group(WeightRole::Mlp).copied().expect("a network");
+        group.bytes as f64 * 8.0 / group.values as f64
+    };
+    assert!((layers("turboderp/Qwen3-8B-3.5bpw-exl3") - 3.5).abs() < 0.01);
+    assert!((layers("somebody/Qwen3-8B-exl2:5.0bpw") - 5.0).abs() < 0.01);
 }
