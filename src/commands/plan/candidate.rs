@@ -41,13 +41,14 @@ impl Candidate {
         self.verdict.outcome.is_bad() || self.way.fits() == Fits::DoesNotFit
     }
 
-    /// What runs and fits first, then what may, fastest first.
-    pub(crate) fn rank(&self) -> (bool, bool, bool, Fits, u8, i64) {
+    /// What runs and fits first, then what may; the checkpoint as it is saved before what is quantised on loading; fastest first.
+    pub(crate) fn rank(&self) -> (bool, bool, bool, Fits, u8, bool, i64) {
         let speed = self.way.tokens_per_second();
         let sure = self.verdict.outcome != Outcome::Unknown;
         let bad = self.verdict.outcome.is_bad();
         let severity = self.verdict.outcome.severity();
-        (self.fails(), bad, !sure, self.way.fits(), severity, -(speed * 1000.0) as i64)
+        let packed = self.way.demand.packed.is_some();
+        (self.fails(), bad, !sure, self.way.fits(), severity, packed, -(speed * 1000.0) as i64)
     }
 }
 
@@ -107,6 +108,9 @@ fn candidate(
         .clone()
         .configured(&question.config, shape.is_some_and(|shape| shape.format.is_some()));
     let demand = Demand { release: Some(release(question.version.as_deref())), ..demand };
+    if framework.is_some_and(|framework| !framework.can(&demand)) {
+        return None;
+    }
     let way = match shape.zip(framework) {
         Some((shape, framework)) => Way::new(shape, devices, framework, demand, request.split),
         None => Way::unknown(demand, devices.len()),

@@ -41,10 +41,12 @@ pub fn alternatives(
     };
     let mut found = vec![
         demand.kv.is_none().then(|| {
-            let changed = Demand { kv: Some(kv8(framework.family)), ..demand.clone() };
+            let kv = kv8(framework.family);
+            let flag = words.kv(kv)?.to_owned();
+            let changed = Demand { kv: Some(kv), ..demand.clone() };
             let setting = matches!(framework.family, Family::Vllm | Family::Sglang);
             let setting = setting.then_some(("kv_cache", "fp8"));
-            try_one("keys and values in 8 bits".to_owned(), words.kv8.to_owned(), changed, setting)
+            try_one("keys and values in 8 bits".to_owned(), flag, changed, setting)
         }),
         (!demand.tuning.eager && !words.eager.is_empty()).then(|| {
             let changed = tuned(&|tuning| tuning.eager = true);

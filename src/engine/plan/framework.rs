@@ -3,7 +3,8 @@
 use serde::Serialize;
 use warpscope_probes::model::Shape;
 
-use super::demand::Parallel;
+use super::command::{Place, Words};
+use super::demand::{Demand, KvFormat};
 
 /// Major, minor and patch of a version; enough to order what changed.
 pub type Release = (u32, u32, u32);
@@ -35,27 +36,6 @@ pub enum Family {
     ExLlama,
 }
 
-/// Command-line words of a framework for what a plan decides; `{}` is the value.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Words {
-    /// GPUs that share each layer.
-    pub tensor: &'static str,
-    /// Stages of layers.
-    pub pipeline: &'static str,
-    /// Context of one request.
-    pub context: &'static str,
-    /// Requests at once.
-    pub concurrency: &'static str,
-    /// An 8-bit cache.
-    pub kv8: &'static str,
-    /// Without CUDA graphs.
-    pub eager: &'static str,
-    /// Share of the memory it may take.
-    pub utilization: &'static str,
-    /// Layers that stay on the GPU.
-    pub layers: &'static str,
-}
-
 /// One framework.
 #[derive(Clone, Copy, Debug)]
 pub struct Framework {
@@ -69,24 +49,14 @@ pub struct Framework {
     pub source: &'static str,
 }
 
-const NO_WORDS: Words = Words {
-    tensor: "",
-    pipeline: "",
-    context: "",
-    concurrency: "",
-    kv8: "",
-    eager: "",
-    utilization: "",
-    layers: "",
-};
-
-const LLAMA_WORDS: Words =
-    Words { context: "-c {}", concurrency: "-np {}", layers: "-ngl {}", ..NO_WORDS };
-
-/// A framework started without options.
-const fn wordless(id: &'static str, family: Family, source: &'static str) -> Framework {
-    Framework { id, family, words: NO_WORDS, source }
-}
+/// llama.cpp's own server, and what is built on it.
+const LLAMA_KV: &[(KvFormat, &str)] = &[
+    (KvFormat::Q8, "-fa on --cache-type-k q8_0 --cache-type-v q8_0"),
+    (KvFormat::Q4, "-fa on --cache-type-k q4_0 --cache-type-v q4_0"),
+];
+const LLAMA_UNTOLD: &[(KvFormat, &str)] = &[(KvFormat::Q8, ""), (KvFormat::Q4, "")];
+const EXL_KV: &[(KvFormat, &str)] =
+    &[(KvFormat::Q8, ""), (KvFormat::Q6, ""), (KvFormat::Q4, ""), (KvFormat::Fp8, "")];
 
 /// Every framework whose memory is understood.
 pub const FRAMEWORKS: &[Framework] = &[
@@ -98,10 +68,23 @@ pub const FRAMEWORKS: &[Framework] = &[
             pipeline: "--pipeline-parallel-size {}",
             context: "--max-model-len {}",
             concurrency: "--max-num-seqs {}",
-            kv8: "--kv-cache-dtype fp8",
+            batched_tokens: "--max-num-batched-tokens {}",
+            kv: &[
+                (KvFormat::Fp8, "--kv-cache-dtype fp8"),
+                (KvFormat::Nvfp4, "--kv-cache-dtype nvfp4"),
+                (KvFormat::Int8, "--kv-cache-dtype int8_per_token_head"),
+                (KvFormat::Int4, "--kv-cache-dtype int4_per_token_head"),
+            ],
+            at_load: &[
+                ("fp8", "--quantization fp8"),
+                ("nf4", "--quantization bitsandbytes"),
+                ("fp4", "--quantization bitsandbytes"),
+                ("bitsandbytes", "--quantization bitsandbytes"),
+                ("experts_int8", "--quantization experts_int8"),
+            ],
             eager: "--enforce-eager",
             utilization: "--gpu-memory-utilization {}",
-            layers: "",
+            ..Words::NONE
         },
         source: "vLLM 0.33 arg_utils.py, gpu_worker.py, kv_cache_planning.py; logs of llm-d-planner PR 205",
     },
@@ -113,10 +96,16 @@ pub const FRAMEWORKS: &[Framework] = &[
             pipeline: "--pp-size {}",
             context: "--context-length {}",
             concurrency: "--max-running-requests {}",
-            kv8: "--kv-cache-dtype fp8_e5m2",
+            batched_tokens: "--chunked-prefill-size {}",
+            kv: &[(KvFormat::Fp8, "--kv-cache-dtype fp8_e5m2")],
+            at_load: &[
+                ("fp8", "--quantization fp8"),
+                ("nf4", "--quantization bitsandbytes --load-format bitsandbytes"),
+                ("bitsandbytes", "--quantization bitsandbytes --load-format bitsandbytes"),
+            ],
             eager: "--disable-cuda-graph",
             utilization: "--mem-fraction-static {}",
-            layers: "",
+            ..Words::NONE
         },
         source: "SGLang 0.5.23 memory_hook.py",
     },
@@ -127,9 +116,10 @@ pub const FRAMEWORKS: &[Framework] = &[
             tensor: "--tp {}",
             context: "--session-len {}",
             concurrency: "--max-batch-size {}",
-            kv8: "--quant-policy 8",
+            batched_tokens: "--max-prefill-token-num {}",
+            kv: &[(KvFormat::Int8, "--quant-policy 8"), (KvFormat::Int4, "--quant-policy 4")],
             utilization: "--cache-max-entry-count {}",
-            ..NO_WORDS
+            ..Words::NONE
         },
         source: "LMDeploy 0.18 messages.py, executor/base.py",
     },
@@ -140,10 +130,18 @@ pub const FRAMEWORKS: &[Framework] = &[
             tensor: "--num-shard {}",
             context: "--max-total-tokens {}",
             concurrency: "--max-concurrent-requests {}",
-            kv8: "--kv-cache-dtype fp8_e4m3fn",
+            batched_tokens: "--max-batch-prefill-tokens {}",
+            kv: &[(KvFormat::Fp8, "--kv-cache-dtype fp8_e4m3fn")],
+            at_load: &[
+                ("nf4", "--quantize bitsandbytes-nf4"),
+                ("fp4", "--quantize bitsandbytes-fp4"),
+                ("llm_int8", "--quantize bitsandbytes"),
+                ("eetq", "--quantize eetq"),
+                ("fp8", "--quantize fp8"),
+            ],
             eager: "--cuda-graphs 0",
             utilization: "--cuda-memory-fraction {}",
-            ..NO_WORDS
+            ..Words::NONE
         },
         source: "text-generation-inference launcher documentation",
     },
@@ -155,45 +153,99 @@ pub const FRAMEWORKS: &[Framework] = &[
             pipeline: "--pp_size {}",
             context: "--max_seq_len {}",
             concurrency: "--max_batch_size {}",
+            batched_tokens: "--max_num_tokens {}",
+            kv: &[(KvFormat::Fp8, ""), (KvFormat::Int8, ""), (KvFormat::Nvfp4, "")],
             utilization: "--kv_cache_free_gpu_memory_fraction {}",
-            ..NO_WORDS
+            ..Words::NONE
         },
         source: "TensorRT-LLM documentation, KV cache config",
     },
     Framework {
         id: "llama-cpp",
         family: Family::LlamaCpp,
-        words: Words { kv8: "-fa on --cache-type-k q8_0 --cache-type-v q8_0", ..LLAMA_WORDS },
+        words: Words {
+            context: "-c {}",
+            concurrency: "-np {}",
+            layers: "-ngl {}",
+            kv: LLAMA_KV,
+            ..Words::NONE
+        },
         source: "llama.cpp PR 16653, llama-kv-cache.cpp",
     },
-    wordless("ollama", Family::LlamaCpp, "ollama issue 10359, PR 11090"),
-    wordless("lm-studio", Family::LlamaCpp, "LM Studio documentation"),
-    wordless("llama-cpp-python", Family::LlamaCpp, "llama.cpp PR 16653"),
-    wordless("ktransformers", Family::KTransformers, "ktransformers issue 806"),
-    wordless(
-        "transformers",
-        Family::Transformers,
-        "Qwen2.5 speed benchmark, 112 peaks; accelerate's estimate-memory documentation",
-    ),
-    wordless("exllamav2", Family::ExLlama, "exllama issue 165"),
-    wordless("exllamav3", Family::ExLlama, "exllama issue 165"),
+    Framework {
+        id: "ollama",
+        family: Family::LlamaCpp,
+        words: Words {
+            place: Place::Before,
+            context: "OLLAMA_CONTEXT_LENGTH={}",
+            concurrency: "OLLAMA_NUM_PARALLEL={}",
+            kv: &[
+                (KvFormat::Q8, "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q8_0"),
+                (KvFormat::Q4, "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q4_0"),
+            ],
+            ..Words::NONE
+        },
+        source: "ollama issue 10359, PR 11090",
+    },
+    wordless("lm-studio", Family::LlamaCpp, LLAMA_UNTOLD, "LM Studio documentation"),
+    Framework {
+        id: "llama-cpp-python",
+        family: Family::LlamaCpp,
+        words: Words {
+            place: Place::Inside,
+            context: "n_ctx={}",
+            layers: "n_gpu_layers={}",
+            kv: &[
+                (KvFormat::Q8, "flash_attn=True, type_k=8, type_v=8"),
+                (KvFormat::Q4, "flash_attn=True, type_k=2, type_v=2"),
+            ],
+            ..Words::NONE
+        },
+        source: "llama.cpp PR 16653",
+    },
+    wordless("ktransformers", Family::KTransformers, LLAMA_UNTOLD, "ktransformers issue 806"),
+    Framework {
+        id: "transformers",
+        family: Family::Transformers,
+        words: Words {
+            place: Place::Inside,
+            // Without it the weights stay in host memory.
+            always: "device_map=\"auto\"",
+            at_load: &[
+                ("fp8", "quantization_config=FineGrainedFP8Config()"),
+                ("nf4", ""),
+                ("fp4", ""),
+                ("llm_int8", ""),
+            ],
+            ..Words::NONE
+        },
+        source: "Qwen2.5 speed benchmark, 112 peaks; accelerate's estimate-memory documentation",
+    },
+    wordless("exllamav2", Family::ExLlama, EXL_KV, "exllama issue 165"),
+    wordless("exllamav3", Family::ExLlama, EXL_KV, "exllama issue 165"),
 ];
 
-impl Words {
-    /// What tells the framework this split; empty where nothing is split or it finds out itself.
-    pub fn split(&self, parallel: Parallel) -> String {
-        let words = [(self.tensor, parallel.tp), (self.pipeline, parallel.pp)];
-        let told = words.into_iter().filter(|(word, count)| *count > 1 && !word.is_empty());
-        let told: Vec<_> =
-            told.map(|(word, count)| word.replace("{}", &count.to_string())).collect();
-        told.join(" ")
-    }
+/// A framework that is started without options.
+const fn wordless(
+    id: &'static str,
+    family: Family,
+    kv: &'static [(KvFormat, &'static str)],
+    source: &'static str,
+) -> Framework {
+    Framework { id, family, words: Words { kv, ..Words::NONE }, source }
 }
 
 impl Framework {
     /// The framework with this id.
     pub fn find(id: &str) -> Option<&'static Self> {
         FRAMEWORKS.iter().find(|one| one.id == id)
+    }
+
+    /// Whether it has such a cache, and quantises weights so while it loads them.
+    pub fn can(&self, demand: &Demand) -> bool {
+        let cache = demand.kv.is_none_or(|format| self.words.kv(format).is_some());
+        let loads = demand.packed.is_none_or(|one| self.words.at_load(one.format).is_some());
+        cache && loads
     }
 }
 

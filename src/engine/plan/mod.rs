@@ -7,6 +7,7 @@
 mod activations;
 mod alternatives;
 mod batch;
+mod command;
 mod compute_buffer;
 mod demand;
 mod device;

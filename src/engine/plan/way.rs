@@ -98,28 +98,10 @@ impl Way {
 
     /// A command with the words for what was planned.
     pub fn command(&self, text: &str, framework: &Framework) -> String {
-        let (Some(plan), words, demand) = (&self.plan, framework.words, &self.demand) else {
-            return text.to_owned();
-        };
-        // llama.cpp divides its context among the requests.
-        let slots = if words.layers.is_empty() { 1 } else { demand.concurrency };
-        let flags = [
-            (words.tensor, demand.parallel.tp, demand.parallel.tp > 1),
-            (words.pipeline, demand.parallel.pp, demand.parallel.pp > 1),
-            (words.context, demand.context * slots, true),
-            (words.concurrency, demand.concurrency, demand.concurrency > 1),
-            (words.eager, 0, demand.tuning.eager),
-            (words.kv8, 0, demand.kv.is_some_and(|kv| kv.bytes() < 2.0)),
-        ];
-        let mut text = match plan.offload {
-            Some(offload) => text.replace("-ngl 99", &format!("-ngl {}", offload.layers)),
+        match &self.plan {
+            Some(plan) => framework.words.command(text, &self.demand, plan),
             None => text.to_owned(),
-        };
-        for (word, value, _) in flags.iter().filter(|(word, _, given)| *given && !word.is_empty()) {
-            text.push(' ');
-            text.push_str(&word.replace("{}", &value.to_string()));
         }
-        text
     }
 }
 

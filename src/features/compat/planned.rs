@@ -44,6 +44,9 @@ impl Planned {
         let framework = Framework::find(&question.framework)?;
         let demand = self.demand.clone().configured(&question.config, shape.format.is_some());
         let demand = Demand { release: Some(release(question.version.as_deref())), ..demand };
+        if !framework.can(&demand) {
+            return None;
+        }
         Some(Way::new(shape, group, framework, demand, None))
     }
 
