@@ -49,7 +49,8 @@ pub(crate) fn copies(base: &RuleBase, request: &PlanRequest, group: &[Target]) -
 fn best(base: &RuleBase, request: &PlanRequest, group: &[Target], name: &str) -> Option<Candidate> {
     let model = Model::known(name)?;
     let assumptions = Assumptions { model: Some(model.clone()), ..request.assumptions.clone() };
-    let request = PlanRequest { named: PathBuf::from(name), model, assumptions, ..request.clone() };
+    let named = PathBuf::from(name);
+    let request = PlanRequest { named, model, assumptions, is_usual: false, ..request.clone() };
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
     let questions = asked(base, words, &request.assumptions).ok()?;
     let ways = candidates(base, &request, group, &questions);

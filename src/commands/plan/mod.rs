@@ -6,6 +6,7 @@ mod candidate;
 mod copies;
 mod json;
 mod request;
+mod saved;
 mod text;
 mod train;
 
@@ -22,12 +23,13 @@ use crate::commands::cli::{
 };
 use crate::commands::output;
 use crate::config::args;
-use crate::engine::plan::{Demand, KvFormat, Parallel};
+use crate::engine::plan::{Demand, KvFormat, Parallel, Tuning};
 use crate::engine::{Assumptions, Question, Target};
 
 use candidate::{Candidate, candidates};
 use copies::{Copy, copies};
 use request::PlanRequest;
+use saved::Meant;
 use train::Trained;
 
 /// The command.
@@ -39,6 +41,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     args: &[
         &[&args::PLANNED, &args::FRAMEWORKS, &args::PLAN_FRAMEWORKS, &args::ON, &args::EACH],
         &[&args::CONTEXT, &args::CONCURRENCY, &args::KV_DTYPE, &args::TP, &args::PP],
+        &[&args::UTILIZATION, &args::MAX_SEQS, &args::BATCHED_TOKENS, &args::EAGER],
         &[&args::TRAIN, &args::ZERO, &args::NO_CHECKPOINTING, &args::ADAM8],
         &[&args::ASKED_DTYPE, &args::FETCH, &args::INSTALLED, &args::RULES],
         NAMED_GPUS,
@@ -65,6 +68,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 fn run(options: &Options) -> Result<Exit, CliError> {
     let named = options.get(&args::PLANNED);
     let model = open(options, &named)?;
+    let queries = [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat();
+    let Meant { named, model, queries, is_usual } = Meant::of(named, model, queries);
     let base = rule_base(options)?;
     let gpus = on(options, targets(options)?)?;
     let assumptions =
@@ -80,7 +85,8 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         named,
         model,
         groups,
-        queries: [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat(),
+        queries,
+        is_usual,
         dtype: options.get(&args::ASKED_DTYPE),
         assumptions,
         why: options.get(&args::WHY),
@@ -121,7 +127,7 @@ fn demand(options: &Options) -> Result<Demand, CliError> {
     let kv = word.as_deref().map(|word| {
         KvFormat::parse(&word.to_ascii_lowercase()).ok_or_else(|| {
             CliError::Usage(format!(
-                "--kv-dtype {word:?} is none of fp16, fp8, int8, int4, q8_0, q4_0"
+                "--kv-dtype {word:?} is none of fp16, fp8, nvfp4, int8, int4, q8_0, q6, q4_0"
             ))
         })
     });
@@ -129,7 +135,23 @@ fn demand(options: &Options) -> Result<Demand, CliError> {
     if context == 0 || concurrency == 0 || context.saturating_mul(concurrency) > 1 << 40 {
         return Err(CliError::Usage("--context and --concurrency count from 1".to_owned()));
     }
-    Ok(Demand { kv: kv.transpose()?, concurrency, ..Demand::new(context) })
+    let tuning = tuning(options)?;
+    Ok(Demand { kv: kv.transpose()?, concurrency, tuning, ..Demand::new(context) })
+}
+
+fn tuning(options: &Options) -> Result<Tuning, CliError> {
+    let utilization = options.get(&args::UTILIZATION);
+    if utilization.is_some_and(|share| share > 1.0) {
+        let why = "--utilization is a share of the memory, at most 1: 0.95";
+        return Err(CliError::Usage(why.to_owned()));
+    }
+    Ok(Tuning {
+        utilization,
+        sequences: options.get(&args::MAX_SEQS).filter(|count| *count > 0),
+        batched_tokens: options.get(&args::BATCHED_TOKENS).filter(|count| *count > 0),
+        eager: options.get(&args::EAGER),
+        ..Tuning::default()
+    })
 }
 
 fn split(options: &Options) -> Option<Parallel> {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::commands::answer::text::Style;
-use crate::engine::plan::Fits;
+use crate::engine::plan::{FRAMEWORKS, Family, Fits, Framework};
 use warpscope_kernels::Sm;
 use warpscope_probes::model::{
     Attention, LayerRun, Mlp, Model, Shape, ShapeSource, WeightFormat, WeightGroup, WeightRole,
@@ -75,6 +75,7 @@ fn request(group: Vec<Target>, framework: &str) -> PlanRequest {
         model,
         groups: vec![group],
         queries: vec![framework.to_owned()],
+        is_usual: false,
         dtype: None,
         demand: Demand::new(8192),
         split: None,
@@ -198,4 +199,157 @@ fn every_part_and_markdown() {
     insta::assert_snapshot!("why", planned(&asked).1);
     asked.form = Form::Markdown;
     insta::assert_snapshot!("markdown", planned(&asked).1);
+}
+
+/// What stands in the command of a framework for a context of 12345, three requests at once, eight prepared for, batches of 4096 tokens, two
+/// GPUs, a share of 0.8, a cache of 8 bits and no graphs, as the documentation of its options spells it.
+const SAID: &[(&str, KvFormat, &[&str])] = &[
+    (
+        "vllm",
+        KvFormat::Fp8,
+        &[
+            "--max-model-len 12345",
+            "--max-num-seqs 8",
+            "--max-num-batched-tokens 4096",
+            "--tensor-parallel-size 2",
+            "--gpu-memory-utilization 0.8",
+            "--kv-cache-dtype fp8",
+            "--enforce-eager",
+        ],
+    ),
+    (
+        "sglang",
+        KvFormat::Fp8,
+        &[
+            "--context-length 12345",
+            "--max-running-requests 8",
+            "--chunked-prefill-size 4096",
+            "--tp-size 2",
+            "--mem-fraction-static 0.8",
+            "--kv-cache-dtype fp8_e5m2",
+            "--disable-cuda-graph",
+        ],
+    ),
+    (
+        "lmdeploy",
+        KvFormat::Int8,
+        &[
+            "--session-len 12345",
+            "--max-batch-size 8",
+            "--max-prefill-token-num 4096",
+            "--tp 2",
+            "--cache-max-entry-count 0.8",
+            "--quant-policy 8",
+        ],
+    ),
+    (
+        "tgi",
+        KvFormat::Fp8,
+        &[
+            "--max-total-tokens 12345",
+            "--max-concurrent-requests 8",
+            "--max-batch-prefill-tokens 4096",
+            "--num-shard 2",
+            "--cuda-memory-fraction 0.8",
+            "--kv-cache-dtype fp8_e4m3fn",
+            "--cuda-graphs 0",
+        ],
+    ),
+    (
+        "llama-cpp",
+        KvFormat::Q8,
+        &["-c 37035", "-np 3", "--cache-type-k q8_0", "--cache-type-v q8_0"],
+    ),
+    (
+        "ollama",
+        KvFormat::Q8,
+        &["OLLAMA_CONTEXT_LENGTH=12345 ", "OLLAMA_NUM_PARALLEL=3 ", "OLLAMA_KV_CACHE_TYPE=q8_0 "],
+    ),
+    ("llama-cpp-python", KvFormat::Q8, &["n_ctx=12345", "type_k=8, type_v=8"]),
+    ("transformers", KvFormat::Fp16, &["device_map=\"auto\""]),
+];
+
+fn about(name: &str, group: Vec<Target>, framework: &str) -> PlanRequest {
+    let model = Model::known(name).expect("is in the table");
+    PlanRequest {
+        named: PathBuf::from(name),
+        assumptions: Assumptions { model: Some(model.clone()), ..Assumptions::default() },
+        model,
+        ..request(group, framework)
+    }
+}
+
+fn all(request: &PlanRequest) -> Vec<Candidate> {
+    let words = Words { words: &request.queries, dtype: None };
+    let base = RuleBase::builtin();
+    let asked = asked(base, words, &request.assumptions).expect("questions");
+    candidates(base, request, &request.groups[0], &asked)
+}
+
+#[test]
+fn commands_say_what_was_planned() {
+    let h100 = || gpu("NVIDIA H100 80GB HBM3", Sm::new(9, 0), 81559);
+    for (framework, kv, said) in SAID {
+        let gguf = Framework::find(framework).is_some_and(|one| one.family == Family::LlamaCpp);
+        let name = if gguf { "Qwen/Qwen3-14B-GGUF:Q4_K_M" } else { "Qwen/Qwen3-14B" };
+        let mut asked = about(name, vec![h100(), h100()], framework);
+        let tuning = Tuning {
+            utilization: Some(0.8),
+            sequences: Some(8),
+            batched_tokens: Some(4096),
+            eager: true,
+            ..Tuning::default()
+        };
+        asked.demand = Demand { kv: Some(*kv), concurrency: 3, tuning, ..Demand::new(12345) };
+        let found = all(&asked);
+        assert!(!found.is_empty(), "{framework}");
+        for one in found {
+            let command = one.command.expect("a command");
+            for word in *said {
+                assert!(command.contains(word), "{framework}: no {word} in {command}");
+            }
+        }
+    }
+}
+
+/// What is quantised while it is loaded says so; a checkpoint as it is saved does not.
+#[test]
+fn commands_quantise_where_the_plan_does() {
+    let l4 = gpu("NVIDIA L4", Sm::new(8, 9), 23034);
+    let mut quantised = 0;
+    for framework in FRAMEWORKS.iter().filter(|one| one.family != Family::LlamaCpp) {
+        let asked = about("Qwen/Qwen3-14B", vec![l4.clone()], framework.id);
+        let words = Words { words: &asked.queries, dtype: None };
+        if super::asked(RuleBase::builtin(), words, &asked.assumptions).is_err() {
+            continue;
+        }
+        for one in all(&asked) {
+            let packed = one.way.demand.packed.is_some();
+            quantised += usize::from(packed);
+            let Some(command) = one.command else { continue };
+            assert_eq!(command.contains("quantiz"), packed, "{command}");
+        }
+    }
+    assert!(quantised >= 3, "{quantised}");
+}
+
+#[test]
+fn a_word_for_a_format_plans_a_copy_of_the_model() {
+    let meant = |name: &str, words: &[&str]| {
+        let queries = words.iter().map(|word| (*word).to_owned()).collect();
+        let model = Model::known(name).expect("is in the table");
+        let meant = Meant::of(name.into(), model, queries);
+        (meant.named.display().to_string(), meant.queries)
+    };
+    let of = |name: &str, queries: &[&str]| {
+        (name.to_owned(), queries.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    };
+    let name = "Qwen/Qwen3-32B";
+    assert_eq!(meant(name, &["vllm"]), of(name, &["vllm"]));
+    assert_eq!(meant(name, &["vllm:awq"]), of("Qwen/Qwen3-32B-AWQ", &["vllm"]));
+    assert_eq!(meant(name, &["ollama"]), of("Qwen/Qwen3-32B-GGUF:Q4_K_M", &["ollama"]));
+    assert_eq!(meant(name, &["llama-cpp:q8_0"]), of("Qwen/Qwen3-32B-GGUF:Q8_0", &["llama-cpp"]));
+    assert_eq!(meant(name, &["vllm", "llama-cpp"]).0, name);
+    assert!(meant(name, &["vllm:nvfp4"]).0.ends_with("-NVFP4"));
+    assert_eq!(meant("openai/gpt-oss-20b", &["llama.cpp"]).0, "ggml-org/gpt-oss-20b-GGUF");
 }

@@ -28,14 +28,22 @@ pub(crate) fn text(request: &PlanRequest, planned: &[Planned]) -> String {
 fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planned: &Planned) {
     let (style, all) = (request.style, &planned.candidates);
     let Some(best) = all.first() else {
-        let _ = writeln!(
-            text,
-            "? no framework known here loads {}",
-            style.clean(&short(&request.named))
-        );
+        let name = style.clean(&short(&request.named));
+        let _ = match request.demand.kv {
+            Some(kv) => writeln!(
+                text,
+                "? no framework asked for loads {name} with {} bits for each value of the cache; leave --kv-dtype out",
+                kv.bytes() * 8.0
+            ),
+            None => writeln!(text, "? no framework known here loads {name}"),
+        };
         return;
     };
     let _ = writeln!(text, "{}", headline(best, group, style));
+    if request.is_usual {
+        let name = request.named.display().to_string();
+        let _ = writeln!(text, "  planned {}, if someone publishes it", style.clean(&name));
+    }
     match &best.command {
         Some(command) if !best.fails() => {
             for line in command.lines() {
@@ -129,7 +137,8 @@ fn name(one: &Candidate) -> String {
 
 fn split(one: &Candidate) -> String {
     let split = parallel(one.way.demand.parallel).map(|words| format!(", {words}"));
-    format!("{}, {}", split.unwrap_or_default(), one.verdict.config)
+    let packed = one.way.demand.packed.map_or("", |_| ", quantised while loading");
+    format!("{}, {}{packed}", split.unwrap_or_default(), one.verdict.config)
 }
 
 /// `2×T4`, `T4 + RTX 3090`.

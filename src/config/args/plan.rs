@@ -37,7 +37,15 @@ args! {
         .default("1")
         .help("Requests at once (with --train: sequences of a step on each GPU)");
     KV_DTYPE: Option<String> = option("kv-dtype", "DTYPE", Kind::Text)
-        .help("Format of the KV cache: fp16, fp8, int8, int4, q8_0, q4_0");
+        .help("Format of the KV cache: fp16, fp8, nvfp4, int8, int4, q8_0, q6, q4_0");
+    UTILIZATION: Option<f64> = option("utilization", "SHARE", Kind::Factor)
+        .help("Share of each GPU the framework may take: 0.95; its own default when not given");
+    MAX_SEQS: Option<u64> = option("max-seqs", "REQUESTS", Kind::Count)
+        .help("Most requests the framework prepares for; its own default when not given");
+    BATCHED_TOKENS: Option<u64> = option("batched-tokens", "TOKENS", Kind::Count)
+        .help("Most tokens of one batch; the framework's own default when not given");
+    EAGER: bool = switch(&[("eager", "on")])
+        .help("Without CUDA graphs");
     TP: Option<u64> = option("tp", "GPUS", Kind::Count)
         .help("Tensor parallelism: GPUs that share each layer; the best split when not given");
     PP: Option<u64> = option("pp", "STAGES", Kind::Count)
