@@ -2,7 +2,7 @@
 
 use warpscope_probes::model::{Attention, Mlp, Shape, WeightRole};
 
-use super::batch::Batch;
+use super::batch::{Batch, is_v0};
 use super::compute_buffer::compute_buffer;
 use super::demand::{Demand, Images};
 use super::device::Device;
@@ -12,8 +12,6 @@ use super::weights::loaded;
 
 /// vLLM's sampler held nearly three times as much before this.
 const SAMPLER_SHRUNK: Release = (0, 17, 0);
-/// vLLM's V1 engine became the default.
-const V1: Release = (0, 8, 0);
 /// vLLM read the peak of its profile run from the driver, what its allocator had reserved and not used included
 /// (`worker.py@v0.5.4:determine_num_available_blocks`; from the allocator since 0.6.4).
 const RESERVED: std::ops::Range<Release> = (0, 4, 0)..(0, 6, 4);
@@ -69,7 +67,7 @@ pub(super) fn activations(
     let batch = Batch::new(shape, demand, family, device);
     let vocab = shape.vocab as f64;
     match family {
-        Family::Vllm => Estimate::rule(vllm(shape, demand, &widths, batch)),
+        Family::Vllm => Estimate::rule(vllm(shape, demand, device, &widths, batch)),
         Family::Sglang => Estimate::rule(sglang(shape, demand, device, batch)),
         Family::Lmdeploy => {
             let logits = (batch.tokens.min(8192.0) + 2.0 * batch.sequences) * vocab * 2.0 / tp;
@@ -106,7 +104,7 @@ fn untied(shape: &Shape) -> f64 {
 
 /// Peak of vLLM's profile run: the sampler over as many rows as sequences, or the widest layer over a full batch; workspaces of
 /// experts and towers stay beside it. Factors from logs of 26 dense and 8 expert models; before 0.17 from three.
-fn vllm(shape: &Shape, demand: &Demand, widths: &Widths, batch: Batch) -> Range {
+fn vllm(shape: &Shape, demand: &Demand, device: &Device, widths: &Widths, batch: Batch) -> Range {
     let logits = batch.sequences * shape.vocab as f64 * 4.0;
     let shrunk = demand.release.is_none_or(|release| release >= SAMPLER_SHRUNK);
     let sampler = if shrunk { 3.5 * logits + 0.18 * GIB } else { 9.6 * logits };
@@ -115,7 +113,7 @@ fn vllm(shape: &Shape, demand: &Demand, widths: &Widths, batch: Batch) -> Range 
     let layer = widths.mlp(batch.tokens) + between_stages;
     let experts = widths.experts(batch.tokens);
     let tower = loaded(shape, demand, WeightRole::Tower) > 0.0;
-    let images = if tower { pictures(demand, batch) } else { Range::default() };
+    let images = if tower { pictures(demand, device, batch) } else { Range::default() };
     let split_k = split_k(shape, demand, widths, batch);
     let mid = if demand.parallel.pp > 1 { layer } else { sampler.max(layer) } + experts + split_k;
     let reserved = demand.release.is_some_and(|release| RESERVED.contains(&release));
@@ -135,8 +133,8 @@ fn split_k(shape: &Shape, demand: &Demand, widths: &Widths, batch: Batch) -> f64
 }
 
 /// What towers add to a profile run. V0 gave every sequence an image of the largest size.
-fn pictures(demand: &Demand, batch: Batch) -> Range {
-    let early = demand.release.is_some_and(|release| release < V1);
+fn pictures(demand: &Demand, device: &Device, batch: Batch) -> Range {
+    let early = is_v0(demand, device);
     match demand.tuning.images {
         Images::AnySize if early => Range {
             low: 0.2 * GIB,

@@ -9,6 +9,8 @@ use super::framework::{Family, Release};
 
 /// vLLM's V1 engine became the default; before it, a whole prompt was one batch.
 const V1: Release = (0, 8, 0);
+/// Until this, GPUs before Ampere still got V0 (`arg_utils.py@v0.10.0:_is_v1_supported_oracle`).
+const V1_EVERYWHERE: Release = (0, 11, 0);
 /// From this on V0 cut prompts of text models into chunks where the context is longer than [`LONG`] and nothing slides
 /// (`arg_utils.py@v0.5.3:create_engine_config`).
 const CHUNKED: Release = (0, 5, 3);
@@ -45,14 +47,21 @@ impl Batch {
     }
 }
 
+/// Whether this vLLM runs the engine before V1 on such a GPU.
+pub(super) fn is_v0(demand: &Demand, device: &Device) -> bool {
+    let old = device.sm.is_some_and(|sm| sm < (8, 0));
+    let limit = if old { V1_EVERYWHERE } else { V1 };
+    demand.release.is_some_and(|release| release < limit)
+}
+
 /// Defaults of an API server, as `arg_utils.py` has them since V1: larger from 70 GiB on (not an A100) and from 160 GiB on.
 fn vllm_batch(shape: &Shape, demand: &Demand, device: &Device) -> (u64, u64) {
     let large = device.total >= 70.0 * GIB && !device.name.contains("A100");
     match demand.release {
-        Some(release) if release < V1 && is_chunked(shape, demand, release) => {
+        Some(release) if is_v0(demand, device) && is_chunked(shape, demand, release) => {
             (if release < LARGER_CHUNKS { 512 } else { 2048 }, 256)
         }
-        Some(release) if release < V1 => (demand.context.max(2048), 256),
+        _ if is_v0(demand, device) => (demand.context.max(2048), 256),
         _ if device.total >= 160.0 * GIB => (16384, 1024),
         _ if large => (8192, 1024),
         _ => (2048, 256),

@@ -127,7 +127,7 @@ pub fn plan(
     let parts = Parts {
         weights: weights(shape, demand, family, slice),
         activations: activations(shape, demand, family, device, group.len()),
-        graphs: graphs(demand, family, batch),
+        graphs: graphs(demand, family, device, batch),
         context: context(demand, device),
         libraries: libraries(demand, family, device),
     };

@@ -1,6 +1,6 @@
 //! What lies on a GPU beside weights, cache and work space: graphs, the CUDA context, libraries.
 
-use super::batch::Batch;
+use super::batch::{Batch, is_v0};
 use super::demand::Demand;
 use super::device::Device;
 use super::estimate::{Estimate, Range};
@@ -11,8 +11,9 @@ use super::framework::{Family, Release};
 const ALL_SIZES: std::ops::Range<Release> = (0, 8, 0)..(0, 10, 0);
 
 /// CUDA graphs. vLLM 0.19 logged 0.5 to 1.9 GiB for 35 to 67 batch sizes.
-pub(super) fn graphs(demand: &Demand, family: Family, batch: Batch) -> Estimate {
-    let all = demand.release.is_some_and(|release| ALL_SIZES.contains(&release));
+pub(super) fn graphs(demand: &Demand, family: Family, device: &Device, batch: Batch) -> Estimate {
+    let all = !is_v0(demand, device)
+        && demand.release.is_some_and(|release| ALL_SIZES.contains(&release));
     let few = match batch.sequences {
         _ if all => Range::gib(0.5, 1.0, 1.9),
         257.0.. => Range::gib(0.5, 1.0, 1.9),
