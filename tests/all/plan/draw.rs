@@ -129,7 +129,7 @@ fn memory_of_the_sample() {
         );
     }
     println!("{near:?} weights and caches near, {inside} of {all} in range");
-    assert!(near[0] >= 14 && near[1] >= 13, "{near:?}");
+    assert!(near[0] >= 18 && near[1] >= 14, "{near:?}");
 }
 
 #[test]
@@ -165,5 +165,5 @@ fn reports_of_the_sample() {
         );
     }
     println!("{right} of {all} right, {promised} that failed said to fit");
-    assert!(right >= 18 && promised <= 7, "{right}, {promised}");
+    assert!(right >= 26 && promised <= 2, "{right}, {promised}");
 }
