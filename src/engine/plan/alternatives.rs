@@ -5,7 +5,8 @@ use warpscope_probes::model::{Shape, WeightFormat, WeightRole};
 use super::demand::{Demand, KvFormat, Parallel, Tuning};
 use super::device::Device;
 use super::framework::{Family, Framework};
-use super::placement::{Fits, Plan, plan};
+use super::placement::{Plan, plan};
+use super::pool::Fits;
 use super::search::best;
 
 /// One change, with what it gives.

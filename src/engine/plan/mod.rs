@@ -16,6 +16,7 @@ mod framework;
 mod kv;
 mod latent;
 mod placement;
+mod pool;
 mod runtime;
 mod search;
 mod speed;
@@ -30,7 +31,8 @@ pub use demand::{Demand, Images, KvFormat, Parallel, Tuning, is_packed_on_loadin
 pub use device::Device;
 pub use estimate::{Estimate, Range, gib, independent};
 pub use framework::{FRAMEWORKS, Family, Framework, Release, release};
-pub use placement::{Fits, Offload, Plan, plan};
+pub use placement::{Offload, Plan, plan};
+pub use pool::Fits;
 pub use search::best;
 pub use speed::{Speed, speed};
 pub use split::refusal;

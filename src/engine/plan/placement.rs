@@ -8,25 +8,12 @@ use super::batch::Batch;
 use super::demand::Demand;
 use super::device::Device;
 use super::estimate::{Estimate, Range, independent};
-use super::framework::{Family, Framework, Release};
+use super::framework::{Family, Framework};
 use super::kv::{Cache, is_untold};
+use super::pool::{Fits, Parts, Placed};
 use super::runtime::{context, graphs, libraries};
 use super::split::refusal;
 use super::weights::{Slice, loaded, weights};
-
-/// Whether it fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fits {
-    /// At the upper end of the range still.
-    Fits,
-    /// Within the error bar.
-    Tight,
-    /// At the lower end of the range not.
-    DoesNotFit,
-    /// Too little is known.
-    Unknown,
-}
 
 /// Layers that stay in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -92,17 +79,6 @@ impl Plan {
     }
 }
 
-/// Shares that pools take by default.
-const VLLM_SHARE: f64 = 0.9;
-const LMDEPLOY_SHARE: f64 = 0.8;
-const TGI_SHARE: f64 = 0.95;
-const TENSORRT_SHARE: f64 = 0.9;
-/// From this on vLLM leaves room for graphs within its share (`envs.py@v0.20.0:VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS`); before, it
-/// filled the share with the cache and captured them beside it.
-const VLLM_GRAPHS_INSIDE: Release = (0, 20, 0);
-/// LMDeploy up to this took its share of the whole GPU.
-const LMDEPLOY_OF_TOTAL: (u32, u32, u32) = (0, 2, 1);
-
 /// Plans one copy of a model; none where there is no GPU.
 pub fn plan(
     shape: &Shape,
@@ -166,115 +142,7 @@ fn slice(
     Slice { layers, tp: 1.0, stage: false }
 }
 
-/// Everything but keys and values.
-struct Parts {
-    weights: Estimate,
-    activations: Estimate,
-    graphs: Estimate,
-    context: Estimate,
-    libraries: Estimate,
-}
-
-impl Parts {
-    fn sum(&self) -> Range {
-        let parts = [self.weights, self.activations, self.graphs, self.context, self.libraries];
-        independent(parts.map(|part| part.bytes))
-    }
-}
-
-struct Placed<'a> {
-    family: Family,
-    device: &'a Device,
-    demand: &'a Demand,
-    cache: Cache,
-    parts: Parts,
-}
-
 impl Placed<'_> {
-    fn share(&self) -> f64 {
-        let usual = match self.family {
-            Family::Vllm => VLLM_SHARE,
-            Family::Lmdeploy => LMDEPLOY_SHARE,
-            Family::Tgi => TGI_SHARE,
-            Family::TensorRtLlm => TENSORRT_SHARE,
-            _ => 1.0,
-        };
-        self.demand.tuning.utilization.unwrap_or(usual)
-    }
-
-    /// What is left for keys and values by the framework's rule, never more than what the GPU has left.
-    fn room(&self) -> Range {
-        let free = self.device.free;
-        let all = self.parts.sum().taken_from(free);
-        let Parts { weights, activations, graphs, context, libraries } = &self.parts;
-        let by_rule = match self.family {
-            Family::Vllm => {
-                let graphs = if self.graphs_are_inside() { graphs.bytes } else { Range::default() };
-                let inside =
-                    independent([weights.bytes, activations.bytes, libraries.bytes, graphs]);
-                inside.taken_from((self.share() * self.device.usable).min(free))
-            }
-            Family::Lmdeploy => {
-                let before = independent([weights.bytes, context.bytes, libraries.bytes]);
-                let whole = self.demand.release.is_some_and(|release| release <= LMDEPLOY_OF_TOTAL);
-                let left = before.taken_from(free);
-                if whole {
-                    Range::exact(self.share() * self.device.usable)
-                } else {
-                    left * self.share()
-                }
-            }
-            Family::Tgi | Family::TensorRtLlm => all * self.share(),
-            _ => return all,
-        };
-        Range {
-            low: by_rule.low.min(all.low),
-            mid: by_rule.mid.min(all.mid),
-            high: by_rule.high.min(all.high),
-        }
-    }
-
-    fn fits(&self, room: Range, kv: f64) -> Fits {
-        self.in_pool(room, kv).max(self.beside_pool())
-    }
-
-    fn graphs_are_inside(&self) -> bool {
-        self.demand.release.is_none_or(|release| release >= VLLM_GRAPHS_INSIDE)
-    }
-
-    /// Servers fill their share with the cache, needed or not. The rest must do for LMDeploy's work space, for what TGI's requests need
-    /// beyond its warm-up (servers that had started ran out of memory: TGI issues 1374, 2744), and for the graphs of an older vLLM
-    /// (vLLM issue 17327).
-    fn beside_pool(&self) -> Fits {
-        let Parts { weights, activations, graphs, context, libraries } = &self.parts;
-        let taken = independent([weights.bytes, context.bytes, libraries.bytes]);
-        let rest = (1.0 - self.share()).max(0.0);
-        let left = taken.taken_from(self.device.free) * rest;
-        let work = activations.bytes;
-        let (work, left) = match self.family {
-            Family::Lmdeploy => (work, left),
-            Family::Tgi => (Range { low: 0.0, mid: 0.0, high: work.high - work.mid }, left),
-            Family::Vllm if !self.graphs_are_inside() && !self.demand.tuning.eager => {
-                let beside = independent([graphs.bytes, context.bytes]);
-                (beside, Range::exact(self.device.usable * rest))
-            }
-            _ => return Fits::Fits,
-        };
-        match () {
-            () if work.high <= left.low => Fits::Fits,
-            () if work.low <= left.high => Fits::Tight,
-            () => Fits::DoesNotFit,
-        }
-    }
-
-    fn in_pool(&self, room: Range, kv: f64) -> Fits {
-        match () {
-            () if kv <= room.low => Fits::Fits,
-            () if kv <= room.high => Fits::Tight,
-            () => Fits::DoesNotFit,
-        }
-    }
-
     fn plan(&self, shape: &Shape, refusal: Option<String>) -> Plan {
         let (demand, room) = (self.demand, self.room());
         let kv = self.cache.bytes(demand.context, demand.concurrency);
@@ -283,7 +151,8 @@ impl Placed<'_> {
         let total = fixed + Range::exact(kv);
         let must = fixed + Range::exact(one);
         let pool = self.family.is_tensor_parallel();
-        let beside = self.parts.context.bytes.mid + self.parts.graphs.bytes.mid;
+        let graphs = if self.graphs_are_inside() { 0.0 } else { self.parts.graphs.bytes.mid };
+        let beside = self.parts.context.bytes.mid + graphs;
         let takes = match self.family {
             Family::Vllm => (self.share() * self.device.usable + beside).min(self.device.usable),
             _ if pool => fixed.mid + room.mid.max(0.0),

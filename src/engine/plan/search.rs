@@ -5,7 +5,8 @@ use warpscope_probes::model::Shape;
 use super::demand::{Demand, Parallel};
 use super::device::Device;
 use super::framework::Framework;
-use super::placement::{Fits, Plan, plan};
+use super::placement::{Plan, plan};
+use super::pool::Fits;
 
 /// The first split that fits, fewest stages first; else one that is tight, else what is nearest. All GPUs are used where they can be.
 pub fn best(

@@ -4,7 +4,7 @@ use warpscope_probes::model::{Mlp, Shape, WeightRole};
 
 use super::device::Device;
 use super::estimate::{Estimate, GIB, Range};
-use super::placement::Fits;
+use super::pool::Fits;
 
 /// What is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
