@@ -8,7 +8,7 @@ use warpscope_probes::rules::{Rule, RuleBase, Version};
 use super::answer::Answer;
 use super::decision::DecidedBy;
 
-/// How a version asked about stands to those the rules know.
+/// How the version asked about compares with those the rules cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
     /// Newer than the newest of them.
@@ -45,7 +45,7 @@ pub(super) fn is_stale(answer: &Answer<'_>) -> bool {
     stale(answer).is_some()
 }
 
-/// A warning about a version of which that holds.
+/// The warning for a stale version.
 pub(super) fn as_of(answer: &Answer<'_>) -> Option<String> {
     let (age, rule, asked) = stale(answer)?;
     let framework = answer.base.framework(&rule.framework)?;

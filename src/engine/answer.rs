@@ -22,7 +22,7 @@ pub(super) struct Answer<'a> {
     pub(super) findings: Findings<'a>,
     /// Version asked about, once parsed.
     pub(super) version: Option<&'a Version>,
-    /// How that stands to the versions the rules know, once looked up: releases are read from text.
+    /// How it compares with the versions the rules cover, once looked up: releases are read from text.
     pub(super) age: &'a OnceCell<Option<Age>>,
     pub(super) matches: RuleMatches<'a>,
     /// What the model lacks of memory, whether or not that decides.

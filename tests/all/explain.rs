@@ -20,16 +20,16 @@ const NEWER: &str = include_str!("../explain/newer.jsonl");
 
 /// Drawn by lot over classes, frameworks and GPUs, and put down before the question was asked: then 36 of 45 classes were right, 4 unknown and 3
 /// wrong and sure, and 3 of 5 of which no class speaks were answered, too.
-const DRAWN: &str = include_str!("../explain/draw_2711.jsonl");
+const DRAWN: &str = include_str!("../explain/draw_1.jsonl");
 
 /// A second such sample, drawn while the first was mended for: then 35 of 50 were right, 8 unknown and 4 wrong and sure.
-const DRAWN_AGAIN: &str = include_str!("../explain/draw_2811.jsonl");
+const DRAWN_AGAIN: &str = include_str!("../explain/draw_2.jsonl");
 
 /// A third one, drawn while those two were mended for: then 33 of 50 were right, 5 unknown and 7 wrong and sure.
-const THIRD: &str = include_str!("../explain/draw_2911.jsonl");
+const THIRD: &str = include_str!("../explain/draw_3.jsonl");
 
 /// A fourth one, drawn when the others had been mended for: then 37 of 50 were right, 7 unknown and 4 wrong and sure.
-const FOURTH: &str = include_str!("../explain/draw_3011.jsonl");
+const FOURTH: &str = include_str!("../explain/draw_4.jsonl");
 
 /// The class of a cause that no file has: nothing sure must be said.
 const NO_CLASS: &str = "other";

@@ -95,6 +95,9 @@ pub struct Lookup {
     pub to: String,
     /// Value by value.
     pub rows: BTreeMap<String, String>,
+    /// Whether a number between two rows is of the first.
+    #[serde(default)]
+    pub steps: bool,
     /// Where it can be read again.
     pub source: String,
 }
@@ -103,7 +106,17 @@ impl Lookup {
     /// What follows from a value.
     pub fn row(&self, value: &str) -> Option<&str> {
         let ends = value.rmatch_indices('.').map(|(end, _)| &value[..end]);
-        std::iter::once(value).chain(ends).find_map(|key| self.rows.get(key)).map(String::as_str)
+        let row = std::iter::once(value).chain(ends).find_map(|key| self.rows.get(key));
+        row.or_else(|| self.step(value).filter(|_| self.steps)).map(String::as_str)
+    }
+
+    /// The row before a number that has one behind it, too.
+    fn step(&self, value: &str) -> Option<&String> {
+        let whole = |text: &str| text.split('.').next()?.parse::<u32>().ok();
+        let value = whole(value)?;
+        let rows = || self.rows.iter().filter_map(|(key, row)| Some((whole(key)?, row)));
+        rows().any(|(key, _)| key > value).then_some(())?;
+        rows().filter(|(key, _)| *key < value).max_by_key(|(key, _)| *key).map(|(_, row)| row)
     }
 }
 

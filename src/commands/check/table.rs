@@ -109,7 +109,7 @@ fn legend(style: Style) -> String {
     wrapped(&mut text, &symbols.join("  "), 0, 0, style);
     text.push_str("r by rule  w by published wheel  i inspected  m measured\n");
     let marks = [MEDIUM, DISPUTED].map(|(mark, meaning)| format!("{mark} {meaning}"));
-    let _ = writeln!(text, "behind it  {}", marks.join("  "));
+    let _ = writeln!(text, "suffix  {}", marks.join("  "));
     text.push_str("`warpscope why` explains a verdict\n");
     text
 }

@@ -115,7 +115,7 @@ pub(super) fn plain_name(name: &str) -> String {
     match name {
         "cc" => "compute capability".to_owned(),
         _ => match name.strip_suffix("_pct") {
-            Some(part) => format!("share of {part}, percent,"),
+            Some(part) => format!("share of {}, percent,", part.replace('_', " ")),
             None => name.trim_end_matches("_bytes").replace('_', " "),
         },
     }

@@ -95,6 +95,7 @@ fn class_of(rule: &Rule) -> &'static str {
     match (rule.stage, rule.effect) {
         (_, Effect::WrongOutput) => "fp16_overflow",
         (Stage::Device, _) => "driver_too_old",
+        // A release that ended lacked code for GPUs that came later; one that goes on has dropped some.
         (Stage::Kernels, _) if rule.versions.is_open_above() => "arch_older_gpu",
         (Stage::Kernels, _) => "arch_newer_gpu",
         (Stage::Memory, _) => "kernel_resource_limit",

@@ -131,7 +131,8 @@ fn memory(facts: &mut Facts) {
     let reserved = reserved.map(|(allocated, spare)| allocated + spare);
     let stated = held.iter().filter_map(|name| number(facts, name));
     let own = stated.chain(reserved).reduce(f64::max);
-    let (total, free) = (number(facts, "total_bytes"), number(facts, "free_bytes"));
+    let total = number(facts, "total_bytes").filter(|total| *total > 0.0);
+    let free = number(facts, "free_bytes");
     if let (Some(total), Some(free)) = (total, number(facts, "start_free_bytes")) {
         facts.count("others_bytes", (total - free).max(0.0), Origin::Text);
     }
@@ -143,18 +144,7 @@ fn memory(facts: &mut Facts) {
     if let (Some(total), Some(others)) = (total, number(facts, "others_bytes")) {
         facts.count("others_pct", others / total * 100.0, Origin::Text);
     }
-    let spare = number(facts, "unallocated_bytes")
-        .or_else(|| Some(number(facts, "reserved_bytes")? - number(facts, "allocated_bytes")?));
-    if let Some(spare) = spare.map(|spare| spare.max(0.0)) {
-        facts.count("spare_bytes", spare, Origin::Text);
-        if let Some(total) = total {
-            facts.count("spare_pct", spare / total * 100.0, Origin::Text);
-            pieces(facts, spare, free.unwrap_or_default(), total);
-        }
-        if let Some(reserved) = number(facts, "reserved_bytes") {
-            facts.count("spare_of_reserved_pct", spare / reserved * 100.0, Origin::Text);
-        }
-    }
+    spare(facts, total, free);
     if let (Some(total), Some(own)) = (total, own) {
         let used = number(facts, "allocated_bytes").unwrap_or(own);
         facts.count("own_pct", used / total * 100.0, Origin::Text);
@@ -164,6 +154,23 @@ fn memory(facts: &mut Facts) {
     }
     if let (Some(wanted), Some(free)) = (number(facts, "wanted_bytes"), free) {
         facts.count("short_bytes", (wanted - free).max(0.0), Origin::Text);
+    }
+}
+
+/// What an allocator has reserved and does not use.
+fn spare(facts: &mut Facts, total: Option<f64>, free: Option<f64>) {
+    let number = |facts: &Facts, name: &str| facts.number(name);
+    let spare = number(facts, "unallocated_bytes")
+        .or_else(|| Some(number(facts, "reserved_bytes")? - number(facts, "allocated_bytes")?));
+    if let Some(spare) = spare.map(|spare| spare.max(0.0)) {
+        facts.count("spare_bytes", spare, Origin::Text);
+        if let Some(total) = total {
+            facts.count("spare_pct", spare / total * 100.0, Origin::Text);
+            pieces(facts, spare, free.unwrap_or_default(), total);
+        }
+        if let Some(reserved) = number(facts, "reserved_bytes").filter(|bytes| *bytes > 0.0) {
+            facts.count("spare_of_reserved_pct", spare / reserved * 100.0, Origin::Text);
+        }
     }
 }
 

@@ -92,11 +92,11 @@ impl Rules<'_> {
         })
     }
 
-    /// The framework of the text that a command starts, or gets as another argument.
+    /// The framework a command starts; where it is an argument alone, the one the text is about.
     fn framework(&self, command: &str) -> Option<&Framework> {
         match command.starts_with("--") {
             true => self.launched().find(|framework| self.names(framework)),
-            false => self.started(command).filter(|framework| self.names(framework)),
+            false => self.started(command),
         }
     }
 
@@ -112,11 +112,21 @@ impl Rules<'_> {
         })
     }
 
-    /// Whether the text speaks of a framework.
+    /// Whether the text speaks of a framework, by its name, its id or its module.
     fn names(&self, framework: &Framework) -> bool {
-        let module = framework.id.replace('-', "_");
-        self.text.contains(&format!("/{module}/")) || self.text.contains(&format!("{module} "))
+        let names =
+            [framework.name.to_lowercase(), framework.id.clone(), framework.id.replace('-', "_")];
+        names.iter().any(|name| has_word(self.text, name))
     }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let ends = |letter: Option<char>| {
+        !letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    text.match_indices(word).any(|(at, _)| {
+        ends(text[..at].chars().next_back()) && ends(text[at + word.len()..].chars().next())
+    })
 }
 
 #[cfg(test)]
@@ -150,8 +160,18 @@ mod tests {
             let text = "file \"/x/site-packages/vllm/engine.py\"";
             assert_eq!(refused(gpu, "0.8.5", text, fix), is_refused, "{fix} on {}", gpu.0);
         }
-        for fix in ["--dtype bfloat16", bf16] {
-            assert!(!refused(("V100", "7.0"), "0.8.5", "no framework", fix), "{fix}");
+        assert!(!refused(("V100", "7.0"), "0.8.5", "no framework", "--dtype bfloat16"));
+    }
+
+    #[test]
+    fn a_framework_is_named_by_a_whole_word() {
+        for (text, word, want) in [
+            ("file \"/x/vllm/engine.py\"", "vllm", true),
+            ("vllm: error", "vllm", true),
+            ("llama.cpp", "llama.cpp", true),
+            ("myvllm_fork", "vllm", false),
+        ] {
+            assert_eq!(has_word(text, word), want, "{text}");
         }
     }
 }
