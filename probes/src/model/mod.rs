@@ -28,7 +28,9 @@ pub use error::ModelError;
 pub use fetch::Hub;
 pub use find::{Listed, NotFound, Places, find};
 pub use quantization::{QUANTIZATIONS, Quantization, WeightFormat};
-pub use shape::{Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
+pub use shape::{
+    Attention, EXL_HEAD_BITS, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole,
+};
 
 /// One model.
 #[derive(Clone, Debug, Default, PartialEq)]

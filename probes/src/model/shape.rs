@@ -5,6 +5,9 @@
 
 use super::quantization::WeightFormat;
 
+/// Bits of a head in ExLlama's formats, as their converters choose them where nobody says otherwise.
+pub const EXL_HEAD_BITS: f64 = 6.0;
+
 /// Where dimensions and sizes come from, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShapeSource {

@@ -1,7 +1,7 @@
 //! Bytes of weights on the GPU that carries most of them.
 
 use warpscope_probes::model::{
-    Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole,
+    Attention, EXL_HEAD_BITS, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole,
 };
 
 use super::demand::Demand;
@@ -104,9 +104,6 @@ fn on_gpu(
         WeightRole::Attention | WeightRole::Mlp => cut,
     }
 }
-
-/// Bits of a head in ExLlama's formats, as their converters choose them.
-const EXL_HEAD_BITS: f64 = 6.0;
 
 fn is_exl(shape: &Shape) -> bool {
     shape.format.as_ref().is_some_and(|format| format.name.starts_with("exl"))

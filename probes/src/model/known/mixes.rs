@@ -93,6 +93,11 @@ impl Mix {
         Some(Self { kind: row.0, mean: row.1, is_exact })
     }
 
+    /// Its tag; of one that is not known that of the nearest.
+    pub(super) fn kind(self) -> &'static str {
+        self.kind
+    }
+
     /// Bits of a weight of this role, so that those of Llama 3.1 8B come to the mean.
     fn bits(self, role: WeightRole, is_tied: bool) -> f64 {
         let ends = ENDS.iter().find(|row| self.kind.starts_with(row.0)).copied();

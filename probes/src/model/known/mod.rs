@@ -152,6 +152,12 @@ impl Model {
         formats.flat_map(|format| format.models.iter().filter(of_it)).map(|pair| &*pair.0).collect()
     }
 
+    /// What a model that Ollama serves under this name would be called on a hub: `Qwen/Qwen3-32B-GGUF:Q4_K_M` for `qwen3:32b`. Whether it is
+    /// published there is not known.
+    pub fn known_to_ollama(id: &str) -> Option<String> {
+        named::on_hub(id)
+    }
+
     /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.
     pub fn known_like(name: &str) -> Option<&'static str> {
         if name.len() > LONGEST_NAME {

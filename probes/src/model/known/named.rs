@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::mixes::{Mix, gguf};
 use super::{Format, Row, Table, base, table};
-use crate::model::{Facts, config};
+use crate::model::{EXL_HEAD_BITS, Facts, config};
 
 /// What the end of a name says of the format, as publishers spell it, and the format of the table.
 const ENDINGS: &[(&str, &str)] = &[
@@ -52,7 +52,7 @@ impl Named {
             let mix = if tag.is_empty() { Mix::USUAL } else { Mix::of(tag)? };
             return Some(Self { row, packing: Packing::Gguf(mix) });
         }
-        if let Some((row, mix)) = ollama(id) {
+        if let Some((row, _, mix)) = ollama(id) {
             return Some(Self { row, packing: Packing::Gguf(mix) });
         }
         let whole = format!("{name}-{tag}");
@@ -109,8 +109,6 @@ fn row_of(table: &'static Table, name: &str) -> Option<&'static Row> {
     })
 }
 
-/// Bits of the head where a name does not tell (`h6`).
-const EXL_HEAD_BITS: f64 = 6.0;
 /// The most common width of files of ExLlama.
 const EXL_BITS: f64 = 4.0;
 
@@ -131,8 +129,14 @@ fn exl(name: &str) -> Option<(&str, Value)> {
     Some((name[..first].trim_end_matches(['-', '_']), saved))
 }
 
+/// What a file that Ollama names `qwen3:32b` would be called on a hub: `Qwen/Qwen3-32B-GGUF:Q4_K_M`.
+pub(super) fn on_hub(id: &str) -> Option<String> {
+    let (_, name, mix) = ollama(id)?;
+    Some(format!("{name}-GGUF:{}", mix.kind()))
+}
+
 /// `qwen3:32b`, `llama3.1:8b-instruct-q8_0`: Ollama names a family and a size, and what it serves is a GGUF file.
-fn ollama(id: &str) -> Option<(&'static Row, Mix)> {
+fn ollama(id: &str) -> Option<(&'static Row, &'static str, Mix)> {
     let (family, tag) = id.split_once(':').filter(|names| !names.0.contains('/'))?;
     let family = family.to_ascii_lowercase().replace('-', "");
     let mut words = tag.split('-');
@@ -143,10 +147,12 @@ fn ollama(id: &str) -> Option<(&'static Row, Mix)> {
         let found = name.split_once(&format!("-{size}"));
         found.is_some_and(|(front, rest)| front.replace('-', "") == family && is_usual(rest))
     };
-    let rows = &table().rows;
-    let tuned = |row: &&Row| row.ids.iter().any(|id| is_it(id) && !is_plain(id));
-    let row = rows.iter().find(tuned);
-    row.or_else(|| rows.iter().find(|row| row.ids.iter().any(|id| is_it(id)))).map(|row| (row, mix))
+    let rows = || table().rows.iter();
+    let named = |row: &'static Row| {
+        row.ids.iter().map(String::as_str).filter(|id| is_it(id)).map(move |id| (row, id))
+    };
+    let found = rows().flat_map(named).find(|one| !is_plain(one.1));
+    found.or_else(|| rows().flat_map(named).next()).map(|(row, id)| (row, id, mix))
 }
 
 /// What may stand behind the size of a model that is served under its family's name: `-A3B`, `-Instruct`, `-it`.
