@@ -148,6 +148,7 @@ mod tests {
             Kind::Path | Kind::Paths | Kind::Folders | Kind::Words => ["/a", "/b", "/c"],
             Kind::Interval | Kind::Span => ["3s", "4s", "5s"],
             Kind::Size | Kind::Count | Kind::Factor | Kind::Percent => ["3", "4", "5"],
+            Kind::Share => ["0.3", "0.4", "0.5"],
             Kind::Cells => ["3x3", "4x4", "5x5"],
             Kind::Shape => ["1,1,1", "2,2,2", "3,3,3"],
         };

@@ -10,6 +10,8 @@ pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 pub const INTERVAL_MAX: Duration = Duration::from_secs(60);
 /// Slowest and fastest replay.
 const FACTOR_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+/// Shares of a memory.
+const SHARE_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1.0;
 /// Shares that make sense as noise.
 const PERCENT_RANGE: std::ops::RangeInclusive<f64> = 0.0..=50.0;
 /// Widest and highest drawing.
@@ -42,6 +44,8 @@ pub enum Kind {
     Count,
     /// A factor against real time.
     Factor,
+    /// A share of the whole.
+    Share,
     /// A number of columns and lines.
     Cells,
     /// Rows, columns and inner dimension of a product.
@@ -81,7 +85,7 @@ pub enum Value {
     Size(u64),
     /// Of [`Kind::Count`].
     Count(u64),
-    /// Of [`Kind::Factor`].
+    /// Of [`Kind::Factor`] and [`Kind::Share`].
     Factor(f64),
     /// Of [`Kind::Cells`]: columns, lines.
     Cells(u16, u16),
@@ -145,6 +149,9 @@ impl Kind {
             Self::Factor => {
                 text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
             }
+            Self::Share => {
+                text.parse().ok().filter(|share| SHARE_RANGE.contains(share)).map(Value::Factor)
+            }
             Self::Cells => cells(text),
             Self::Shape => shape(text).map(Value::Shape),
             Self::Words => Some(Value::List(vec![text.to_owned()])),
@@ -173,6 +180,7 @@ impl Kind {
             Self::Size => "a size above 0 such as 500KiB, 64MiB or 2GB".to_owned(),
             Self::Count => "a whole number from 0".to_owned(),
             Self::Factor => "a number from 0.01 to 1000".to_owned(),
+            Self::Share => "a share from 0.01 to 1, such as 0.95".to_owned(),
             Self::Shape => "three whole numbers, such as 16,4096,4096".to_owned(),
             Self::Cells => format!("COLUMNSxLINES up to {CELLS_MAX}x{CELLS_MAX}, such as 120x36"),
         }
@@ -340,6 +348,14 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_memory_of_a_plan_is_at_most_all_of_it() {
+        for text in ["0", "0.005", "1.01", "95", "95%", "nan", "-0.5", ""] {
+            assert_eq!(Kind::Share.parse(text), Err(Kind::Share.allowed()), "{text:?}");
+        }
+        assert_eq!(Kind::Share.parse("1"), Ok(Value::Factor(1.0)));
+    }
+
+    #[test]
     fn printed_values_read_back() {
         for (kind, text) in [
             (Kind::Switch, "on"),
@@ -348,6 +364,7 @@ mod tests {
             (Kind::Span, "1h30m"),
             (Kind::Size, "1048576"),
             (Kind::Factor, "0.5"),
+            (Kind::Share, "0.95"),
             (Kind::Cells, "80x24"),
             (Kind::Percent, "1.5%"),
             (Kind::Shape, "16,4096,4096"),

@@ -132,26 +132,39 @@ fn demand(options: &Options) -> Result<Demand, CliError> {
         })
     });
     let (context, concurrency) = (options.get(&args::CONTEXT), options.get(&args::CONCURRENCY));
-    if context == 0 || concurrency == 0 || context.saturating_mul(concurrency) > 1 << 40 {
+    if context == 0 || concurrency == 0 || context.saturating_mul(concurrency) > MOST {
         return Err(CliError::Usage("--context and --concurrency count from 1".to_owned()));
     }
-    let tuning = tuning(options)?;
+    let tuning = Tuning {
+        utilization: options.get(&args::UTILIZATION),
+        sequences: options.get(&args::MAX_SEQS),
+        batched_tokens: options.get(&args::BATCHED_TOKENS),
+        eager: options.get(&args::EAGER),
+        ..Tuning::default()
+    };
+    check(&tuning, concurrency)?;
     Ok(Demand { kv: kv.transpose()?, concurrency, tuning, ..Demand::new(context) })
 }
 
-fn tuning(options: &Options) -> Result<Tuning, CliError> {
-    let utilization = options.get(&args::UTILIZATION);
-    if utilization.is_some_and(|share| share > 1.0) {
-        let why = "--utilization is a share of the memory, at most 1: 0.95";
-        return Err(CliError::Usage(why.to_owned()));
+/// The largest count that is no slip of the keyboard.
+const MOST: u64 = 1 << 40;
+
+/// Whether the options of the framework can be meant.
+fn check(tuning: &Tuning, concurrency: u64) -> Result<(), CliError> {
+    let counts = [("--max-seqs", tuning.sequences), ("--batched-tokens", tuning.batched_tokens)];
+    for (name, count) in counts {
+        if let Some(count) = count.filter(|count| *count == 0 || *count > MOST) {
+            let why = format!("{name} {count}: expected a whole number from 1 to {MOST}");
+            return Err(CliError::Usage(why));
+        }
     }
-    Ok(Tuning {
-        utilization,
-        sequences: options.get(&args::MAX_SEQS).filter(|count| *count > 0),
-        batched_tokens: options.get(&args::BATCHED_TOKENS).filter(|count| *count > 0),
-        eager: options.get(&args::EAGER),
-        ..Tuning::default()
-    })
+    match tuning.sequences {
+        Some(most) if most < concurrency => Err(CliError::Usage(format!(
+            "--max-seqs {most} is less than --concurrency {concurrency}: \
+             raise --max-seqs to {concurrency}, or lower --concurrency to {most}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn split(options: &Options) -> Option<Parallel> {

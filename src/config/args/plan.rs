@@ -38,8 +38,8 @@ args! {
         .help("Requests at once (with --train: sequences of a step on each GPU)");
     KV_DTYPE: Option<String> = option("kv-dtype", "DTYPE", Kind::Text)
         .help("Format of the KV cache: fp16, fp8, nvfp4, int8, int4, q8_0, q6, q4_0");
-    UTILIZATION: Option<f64> = option("utilization", "SHARE", Kind::Factor)
-        .help("Share of each GPU the framework may take: 0.95; its own default when not given");
+    UTILIZATION: Option<f64> = option("utilization", "SHARE", Kind::Share)
+        .help("The framework's own memory share (vLLM: of the GPU; LMDeploy and TensorRT-LLM: of what the weights leave free)");
     MAX_SEQS: Option<u64> = option("max-seqs", "REQUESTS", Kind::Count)
         .help("Most requests the framework prepares for; its own default when not given");
     BATCHED_TOKENS: Option<u64> = option("batched-tokens", "TOKENS", Kind::Count)
