@@ -43,7 +43,7 @@ pub fn alternatives(
     let mut found = vec![
         demand.kv.is_none().then(|| {
             let kv = kv8(framework.family);
-            let flag = words.kv(kv)?.to_owned();
+            let flag = words.kv(kv, demand.release)?.to_owned();
             let changed = Demand { kv: Some(kv), ..demand.clone() };
             let setting = matches!(framework.family, Family::Vllm | Family::Sglang);
             let setting = setting.then_some(("kv_cache", "fp8"));

@@ -4,17 +4,17 @@ use warpscope_probes::model::{Attention, Mlp, Shape};
 
 use super::demand::{Demand, KvFormat};
 use super::estimate::{GIB, MIB, Range};
-use super::framework::Release;
+use super::framework::llama_build;
 
 /// Tokens computed at once, in 32 bits.
 const ROW: f64 = 512.0 * 4.0;
 /// The scheduler holds inputs of a graph so many times where layers are on several GPUs (`GGML_SCHED_MAX_COPIES`), and uses one more.
 const COPIES: f64 = 5.0;
 /// Flash attention wherever the GPU has it: PR 15434.
-const FLASH_BY_DEFAULT: Release = (0, 0, 6325);
+const FLASH_BY_DEFAULT: u32 = 6325;
 /// The server computes logits for as many tokens as it samples from, no longer for a whole micro-batch (`n_outputs_max` of
 /// `llama-context.cpp`; the first build that is known to have it).
-const FEW_OUTPUTS: Release = (0, 0, 10000);
+const FEW_OUTPUTS: u32 = 10000;
 
 /// Whether scores of attention are kept for all tokens.
 #[derive(Clone, Copy, PartialEq)]
@@ -27,13 +27,12 @@ enum Scores {
 impl Scores {
     fn of(demand: &Demand) -> Self {
         let packed = demand.kv.is_some_and(|kv| !matches!(kv, KvFormat::Fp16 | KvFormat::Fp32));
-        match demand.release {
+        match llama_build(demand.release) {
             // Packed values are read by flash attention alone.
             _ if packed => Self::Fused,
-            Some((0, 0, build)) if build < FLASH_BY_DEFAULT.2 => Self::Kept,
-            // What is built on llama.cpp has versions of its own.
-            Some((0, 1.., _) | (1..10_000, ..)) => Self::Unknown,
-            _ => Self::Fused,
+            Some(build) if build < FLASH_BY_DEFAULT => Self::Kept,
+            Some(_) => Self::Fused,
+            None => Self::Unknown,
         }
     }
 }
@@ -47,7 +46,7 @@ pub(super) fn compute_buffer(shape: &Shape, demand: &Demand, gpus: usize) -> Ran
     let network = ROW * 2.0 * widest(shape) + 2.0 * hidden;
     let scores = mask * heads(shape) + inputs + 4.0 * hidden;
     let plain = network.max(inputs + 2.0 * hidden);
-    let few = demand.release.is_none_or(|release| release >= FEW_OUTPUTS);
+    let few = llama_build(demand.release).is_some_and(|build| build >= FEW_OUTPUTS);
     let usual = if few { plain } else { plain.max(logits) };
     let slack = 64.0 * MIB;
     if demand.splits_rows() {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use warpscope_probes::rules::Settings;
 
-use super::framework::Release;
+use super::framework::{Release, llama_build};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,19 +122,26 @@ impl KvFormat {
         ("fp8_e4m3", Self::Fp8),
         ("fp8_e5m2", Self::Fp8),
         ("int8", Self::Int8),
+        ("int8_per_token_head", Self::Int8),
         ("int4", Self::Int4),
+        ("int4_per_token_head", Self::Int4),
         ("nvfp4", Self::Nvfp4),
         ("q6", Self::Q6),
-        ("q8", Self::Q8),
-        ("q4", Self::Q4),
         ("q8_0", Self::Q8),
+        ("q8", Self::Q8),
         ("q4_0", Self::Q4),
+        ("q4", Self::Q4),
         ("fp32", Self::Fp32),
     ];
 
     /// The format a word of the command line or of a configuration means.
     pub fn parse(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|row| row.0 == word).map(|row| row.1)
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|row| row.1 == self).map_or("", |row| row.0)
     }
 
     /// Bytes of a value, scales included. Blocks as ggml defines them: 34 and 18 bytes for 32 values.
@@ -183,12 +190,12 @@ const ANY_SIZE: &[&str] = &[
 ];
 
 /// llama.cpp before this split rows of weights, and kept the cache and its work on the first GPU (PR 4766).
-const LAYERS_SPLIT: Release = (0, 0, 1842);
+const LAYERS_SPLIT: u32 = 1842;
 
 impl Demand {
     /// Whether this is a llama.cpp that splits rows instead of layers.
     pub(super) fn splits_rows(&self) -> bool {
-        self.release.is_some_and(|release| release < LAYERS_SPLIT)
+        llama_build(self.release).is_some_and(|build| build < LAYERS_SPLIT)
     }
 
     /// One request of `context` tokens on one GPU.

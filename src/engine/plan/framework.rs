@@ -3,8 +3,9 @@
 use serde::Serialize;
 use warpscope_probes::model::Shape;
 
-use super::command::{Place, Words};
+use super::command::{KvWord, Place, Words};
 use super::demand::{Demand, KvFormat};
+use super::device::Device;
 
 /// Major, minor and patch of a version; enough to order what changed.
 pub type Release = (u32, u32, u32);
@@ -50,13 +51,24 @@ pub struct Framework {
 }
 
 /// llama.cpp's own server, and what is built on it.
-const LLAMA_KV: &[(KvFormat, &str)] = &[
-    (KvFormat::Q8, "-fa on --cache-type-k q8_0 --cache-type-v q8_0"),
-    (KvFormat::Q4, "-fa on --cache-type-k q4_0 --cache-type-v q4_0"),
+const LLAMA_KV: &[KvWord] = &[
+    KvWord::new(KvFormat::Q8, "q8_0", "-fa on --cache-type-k q8_0 --cache-type-v q8_0")
+        .since(FA_TAKES_VALUE),
+    KvWord::new(KvFormat::Q4, "q4_0", "-fa on --cache-type-k q4_0 --cache-type-v q4_0")
+        .since(FA_TAKES_VALUE),
+    KvWord::new(KvFormat::Q8, "q8_0", "-fa --cache-type-k q8_0 --cache-type-v q8_0"),
+    KvWord::new(KvFormat::Q4, "q4_0", "-fa --cache-type-k q4_0 --cache-type-v q4_0"),
 ];
-const LLAMA_UNTOLD: &[(KvFormat, &str)] = &[(KvFormat::Q8, ""), (KvFormat::Q4, "")];
-const EXL_KV: &[(KvFormat, &str)] =
-    &[(KvFormat::Q8, ""), (KvFormat::Q6, ""), (KvFormat::Q4, ""), (KvFormat::Fp8, "")];
+/// `-fa` takes `on`, `off` or `auto` from this build on: PR 15434.
+const FA_TAKES_VALUE: Release = (0, 0, 6325);
+const LLAMA_UNTOLD: &[KvWord] =
+    &[KvWord::new(KvFormat::Q8, "q8_0", ""), KvWord::new(KvFormat::Q4, "q4_0", "")];
+const EXL_KV: &[KvWord] = &[
+    KvWord::new(KvFormat::Q8, "q8", ""),
+    KvWord::new(KvFormat::Q6, "q6", ""),
+    KvWord::new(KvFormat::Q4, "q4", ""),
+    KvWord::new(KvFormat::Fp8, "fp8", ""),
+];
 
 /// Every framework whose memory is understood.
 pub const FRAMEWORKS: &[Framework] = &[
@@ -70,10 +82,20 @@ pub const FRAMEWORKS: &[Framework] = &[
             concurrency: "--max-num-seqs {}",
             batched_tokens: "--max-num-batched-tokens {}",
             kv: &[
-                (KvFormat::Fp8, "--kv-cache-dtype fp8"),
-                (KvFormat::Nvfp4, "--kv-cache-dtype nvfp4"),
-                (KvFormat::Int8, "--kv-cache-dtype int8_per_token_head"),
-                (KvFormat::Int4, "--kv-cache-dtype int4_per_token_head"),
+                KvWord::new(KvFormat::Fp8, "fp8", "--kv-cache-dtype fp8"),
+                KvWord::new(KvFormat::Nvfp4, "nvfp4", "--kv-cache-dtype nvfp4").since((0, 21, 0)),
+                KvWord::new(
+                    KvFormat::Int8,
+                    "int8_per_token_head",
+                    "--kv-cache-dtype int8_per_token_head",
+                )
+                .since((0, 20, 0)),
+                KvWord::new(
+                    KvFormat::Int4,
+                    "int4_per_token_head",
+                    "--kv-cache-dtype int4_per_token_head",
+                )
+                .since((0, 25, 0)),
             ],
             at_load: &[
                 ("fp8", "--quantization fp8"),
@@ -97,7 +119,7 @@ pub const FRAMEWORKS: &[Framework] = &[
             context: "--context-length {}",
             concurrency: "--max-running-requests {}",
             batched_tokens: "--chunked-prefill-size {}",
-            kv: &[(KvFormat::Fp8, "--kv-cache-dtype fp8_e5m2")],
+            kv: &[KvWord::new(KvFormat::Fp8, "fp8_e5m2", "--kv-cache-dtype fp8_e5m2")],
             at_load: &[
                 ("fp8", "--quantization fp8"),
                 ("nf4", "--quantization bitsandbytes --load-format bitsandbytes"),
@@ -117,7 +139,10 @@ pub const FRAMEWORKS: &[Framework] = &[
             context: "--session-len {}",
             concurrency: "--max-batch-size {}",
             batched_tokens: "--max-prefill-token-num {}",
-            kv: &[(KvFormat::Int8, "--quant-policy 8"), (KvFormat::Int4, "--quant-policy 4")],
+            kv: &[
+                KvWord::new(KvFormat::Int8, "int8", "--quant-policy 8"),
+                KvWord::new(KvFormat::Int4, "int4", "--quant-policy 4"),
+            ],
             utilization: "--cache-max-entry-count {}",
             ..Words::NONE
         },
@@ -131,7 +156,7 @@ pub const FRAMEWORKS: &[Framework] = &[
             context: "--max-total-tokens {}",
             concurrency: "--max-concurrent-requests {}",
             batched_tokens: "--max-batch-prefill-tokens {}",
-            kv: &[(KvFormat::Fp8, "--kv-cache-dtype fp8_e4m3fn")],
+            kv: &[KvWord::new(KvFormat::Fp8, "fp8_e4m3", "--kv-cache-dtype fp8_e4m3fn")],
             at_load: &[
                 ("nf4", "--quantize bitsandbytes-nf4"),
                 ("fp4", "--quantize bitsandbytes-fp4"),
@@ -154,7 +179,10 @@ pub const FRAMEWORKS: &[Framework] = &[
             context: "--max_seq_len {}",
             concurrency: "--max_batch_size {}",
             batched_tokens: "--max_num_tokens {}",
-            kv: &[(KvFormat::Fp8, ""), (KvFormat::Int8, ""), (KvFormat::Nvfp4, "")],
+            kv: &[
+                KvWord::new(KvFormat::Fp8, "fp8", "--kv_cache_dtype fp8"),
+                KvWord::new(KvFormat::Nvfp4, "nvfp4", "--kv_cache_dtype nvfp4"),
+            ],
             utilization: "--kv_cache_free_gpu_memory_fraction {}",
             ..Words::NONE
         },
@@ -165,6 +193,7 @@ pub const FRAMEWORKS: &[Framework] = &[
         family: Family::LlamaCpp,
         words: Words {
             context: "-c {}",
+            shares_context: true,
             concurrency: "-np {}",
             layers: "-ngl {}",
             kv: LLAMA_KV,
@@ -178,10 +207,21 @@ pub const FRAMEWORKS: &[Framework] = &[
         words: Words {
             place: Place::Before,
             context: "OLLAMA_CONTEXT_LENGTH={}",
+            context_since: (0, 5, 13),
             concurrency: "OLLAMA_NUM_PARALLEL={}",
             kv: &[
-                (KvFormat::Q8, "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q8_0"),
-                (KvFormat::Q4, "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q4_0"),
+                KvWord::new(
+                    KvFormat::Q8,
+                    "q8_0",
+                    "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q8_0",
+                )
+                .since((0, 5, 0)),
+                KvWord::new(
+                    KvFormat::Q4,
+                    "q4_0",
+                    "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q4_0",
+                )
+                .since((0, 5, 0)),
             ],
             ..Words::NONE
         },
@@ -196,8 +236,8 @@ pub const FRAMEWORKS: &[Framework] = &[
             context: "n_ctx={}",
             layers: "n_gpu_layers={}",
             kv: &[
-                (KvFormat::Q8, "flash_attn=True, type_k=8, type_v=8"),
-                (KvFormat::Q4, "flash_attn=True, type_k=2, type_v=2"),
+                KvWord::new(KvFormat::Q8, "q8_0", "flash_attn=True, type_k=8, type_v=8"),
+                KvWord::new(KvFormat::Q4, "q4_0", "flash_attn=True, type_k=2, type_v=2"),
             ],
             ..Words::NONE
         },
@@ -229,7 +269,7 @@ pub const FRAMEWORKS: &[Framework] = &[
 const fn wordless(
     id: &'static str,
     family: Family,
-    kv: &'static [(KvFormat, &'static str)],
+    kv: &'static [KvWord],
     source: &'static str,
 ) -> Framework {
     Framework { id, family, words: Words { kv, ..Words::NONE }, source }
@@ -243,9 +283,20 @@ impl Framework {
 
     /// Whether it has such a cache, and quantises weights so while it loads them.
     pub fn can(&self, demand: &Demand) -> bool {
-        let cache = demand.kv.is_none_or(|format| self.words.kv(format).is_some());
+        let cache = demand.kv.is_none_or(|format| self.words.kv(format, demand.release).is_some());
         let loads = demand.packed.is_none_or(|one| self.words.at_load(one.format).is_some());
         cache && loads
+    }
+
+    /// What is asked as these GPUs meet it: without FP8 layers transformers unpacks weights to 16 bits
+    /// (`quantizer_finegrained_fp8.py:validate_environment`).
+    pub fn met(&self, demand: Demand, group: &[Device]) -> Demand {
+        let fp8 = demand.packed.is_some_and(|one| one.format == "fp8");
+        let lacks = group.iter().any(|device| !device.at_least(8, 9));
+        match self.family {
+            Family::Transformers if fp8 && lacks => Demand { packed: None, ..demand },
+            _ => demand,
+        }
     }
 }
 
@@ -287,6 +338,14 @@ pub fn release(version: Option<&str>) -> Release {
     }
 }
 
+/// The build of llama.cpp; none for what is built on it and has versions of its own.
+pub(super) fn llama_build(release: Option<Release>) -> Option<u32> {
+    match release {
+        Some((0, 0, build)) => Some(build),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,5 +357,13 @@ mod tests {
         assert!(release(Some("0.9.2")) < release(Some("0.11.0")));
         assert!(release(Some("b1430")) < release(Some("b1842")));
         assert!(release(Some("main")) == NEWEST && release(None) == NEWEST);
+    }
+
+    #[test]
+    fn only_builds_of_llama_cpp_are_builds() {
+        let build = |version| llama_build(Some(release(Some(version))));
+        assert_eq!(build("b6325"), Some(6325));
+        // Ollama, llama-cpp-python, LM Studio.
+        assert_eq!(["0.32.14", "0.3.20", "2.26"].map(build), [None; 3]);
     }
 }

@@ -3,7 +3,7 @@
 use warpscope_probes::model::{Attention, LayerRun, Shape};
 
 use super::demand::Demand;
-use super::framework::{Family, Release};
+use super::framework::{Family, Release, llama_build};
 
 /// vLLM before this cached keys and values of each head, padded to 256.
 const VLLM_LATENT: Release = (0, 7, 1);
@@ -14,7 +14,7 @@ const VLLM_ALIGNED: Release = (0, 7, 2);
 /// vLLM merged the up-projections into those of queries and outputs, and kept both (`mla/utils.py@v0.7.2`; gone in 0.8.0).
 const VLLM_APART: Release = (0, 8, 0);
 /// The first tag of llama.cpp after its latent cache (PR 12801, 2025-04-15).
-const LLAMA_CPP_LATENT: Release = (0, 0, 5164);
+const LLAMA_CPP_LATENT: u32 = 5164;
 
 /// Size of a padded head of decompressed attention.
 const PADDED_HEAD: u64 = 256;
@@ -27,13 +27,14 @@ const ALIGNED: f64 = 256.0;
 /// Values a head keeps of each token where a framework caches decompressed keys and values.
 pub(super) fn decompressed(shape: &Shape, demand: &Demand, family: Family) -> Option<u64> {
     let before = |limit: Release| demand.release.is_some_and(|release| release < limit);
+    let is_old = |limit: u32| llama_build(demand.release).is_some_and(|build| build < limit);
     match family {
         Family::Vllm if before(VLLM_LATENT) => Some(2 * PADDED_HEAD),
         Family::Vllm if before(VLLM_LATENT_PACKED) && !is_plain_or_fp8(shape) => {
             Some(2 * PADDED_HEAD)
         }
         Family::Transformers => Some(2 * PADDED_HEAD),
-        Family::LlamaCpp if before(LLAMA_CPP_LATENT) => Some(KEY + VALUE),
+        Family::LlamaCpp if is_old(LLAMA_CPP_LATENT) => Some(KEY + VALUE),
         _ => None,
     }
 }

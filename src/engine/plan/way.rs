@@ -63,6 +63,7 @@ impl Way {
         demand: Demand,
         split: Option<Parallel>,
     ) -> Self {
+        let demand = framework.met(demand, group);
         let named = Some(demand.parallel).filter(|split| *split != Parallel::default());
         let split = split.or(named);
         let planned = match split {
