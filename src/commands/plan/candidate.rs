@@ -1,10 +1,11 @@
 //! One framework in one configuration on one group, with everything that is known of it.
 
+use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use super::request::PlanRequest;
 use crate::engine::plan::{
-    Alternative, Demand, Device, Fits, Framework, Way, alternatives, release, used,
+    Alternative, Demand, Device, Fits, Framework, KvFormat, Way, alternatives, release, used,
 };
 use crate::engine::{Outcome, Question, Target, Verdict, evaluate, start_command};
 
@@ -94,10 +95,9 @@ fn candidate(
     let question = Question {
         weight_bytes: None,
         shape: None,
-        model: Some(request.named.display().to_string()),
+        model: Some(model_name(request, &question.framework)),
         ..question.clone()
     };
-    let verdict = worst(base, request, group, &question)?;
     let framework = Framework::find(&question.framework);
     let shape = request.model.shape.as_ref();
     if shape.zip(framework).is_some_and(|(shape, framework)| !framework.family.loads(shape)) {
@@ -116,7 +116,16 @@ fn candidate(
         None => Way::unknown(demand, devices.len()),
     };
     let command = start_command(base, group.first()?, &question)
-        .map(|text| framework.map_or(text.clone(), |framework| way.command(&text, framework)));
+        .map(|text| framework.map_or(text.clone(), |framework| way.command(&text, framework)))
+        .map(|text| match ollama_run(request, &question.framework) {
+            Some(run) => format!("{text}\n{run}"),
+            None => text,
+        });
+    let question = match framework {
+        Some(framework) => with_cache(question, framework, &way.demand),
+        None => question,
+    };
+    let verdict = worst(base, request, group, &question)?;
     Some(Candidate {
         verdict,
         command,
@@ -125,6 +134,41 @@ fn candidate(
         question,
         way,
     })
+}
+
+/// The model as the framework is told of it: names of Ollama mean nothing to the others.
+fn model_name(request: &PlanRequest, framework: &str) -> String {
+    let named = request.named.display().to_string();
+    let on_hub = || Model::known_to_ollama(&named).filter(|_| !request.named.exists());
+    if framework == OLLAMA { named } else { on_hub().unwrap_or(named) }
+}
+
+const OLLAMA: &str = "ollama";
+
+/// What loads the model into a server of Ollama that was started; none for files here, which it has to be told of first.
+fn ollama_run(request: &PlanRequest, framework: &str) -> Option<String> {
+    let named = request.named.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:".contains(c);
+    let is_name = !named.starts_with(['/', '.', '-']) && named.chars().all(plain);
+    if framework != OLLAMA || !is_name || request.named.exists() {
+        return None;
+    }
+    match named.matches('/').count() {
+        0 => Some(format!("ollama run {named}")),
+        1 => Some(format!("ollama run hf.co/{named}")),
+        _ => None,
+    }
+}
+
+/// Asks the rules about the cache that is planned, in the framework's own word for it.
+fn with_cache(mut question: Question, framework: &Framework, demand: &Demand) -> Question {
+    let named = question.config.get("kv_cache").and_then(KvFormat::parse);
+    let planned = demand.kv.filter(|kv| named != Some(*kv));
+    if let Some(word) = planned.and_then(|kv| framework.words.cache(kv, demand.release)) {
+        // A word that no key takes leaves the question as it was.
+        let _ = question.config.set("kv_cache", word.value);
+    }
+    question
 }
 
 /// The verdict for the GPU where it looks worst.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use warpscope_probes::model::{Model, ShapeSource};
+use warpscope_probes::model::{Model, ShapeSource, WeightFormat};
 
 use crate::engine::plan::{FRAMEWORKS, Family, Framework};
 
@@ -56,7 +56,8 @@ fn copy(model: &Model, end: &str) -> (String, bool) {
     if let Some(id) = Model::known_copies(&model.name).into_iter().find(is_it) {
         return (id.to_owned(), false);
     }
-    let packed = model.shape.as_ref().is_some_and(|shape| shape.format.is_some());
+    let format = model.shape.as_ref().and_then(|shape| shape.format.as_ref());
+    let packed = format.is_some_and(|format| format.name == "mxfp4");
     match model.name.rsplit_once('/') {
         // Both sizes of gpt-oss, the only such models, are published there (llama.cpp issue 15253).
         Some((_, base)) if packed && end == USUAL_GGUF => (format!("ggml-org/{base}-GGUF"), false),
@@ -64,11 +65,12 @@ fn copy(model: &Model, end: &str) -> (String, bool) {
     }
 }
 
-/// Files that are here are what they are; of a model of the table others are published. One that was trained in MXFP4 is published as GGUF.
+/// Files that are here are what they are; of a model of the table others are published. Those that are saved
+/// in MXFP4 or in blocks of FP8 are published as GGUF too.
 fn is_of_the_table(model: &Model) -> bool {
     model.shape.as_ref().is_some_and(|shape| {
-        let plain = shape.format.as_ref().is_none_or(|format| format.name == "mxfp4");
-        plain && shape.source == ShapeSource::Table
+        let own = |format: &WeightFormat| ["mxfp4", "fp8_block"].contains(&&*format.name);
+        shape.format.as_ref().is_none_or(own) && shape.source == ShapeSource::Table
     })
 }
 

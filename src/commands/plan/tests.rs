@@ -352,4 +352,130 @@ fn a_word_for_a_format_plans_a_copy_of_the_model() {
     assert_eq!(meant(name, &["vllm", "llama-cpp"]).0, name);
     assert!(meant(name, &["vllm:nvfp4"]).0.ends_with("-NVFP4"));
     assert_eq!(meant("openai/gpt-oss-20b", &["llama.cpp"]).0, "ggml-org/gpt-oss-20b-GGUF");
+    let gguf = meant("deepseek-ai/DeepSeek-V3", &["ollama"]).0;
+    assert_eq!(gguf, "deepseek-ai/DeepSeek-V3-GGUF:Q4_K_M");
+}
+
+/// The options as they are given, the concurrency where they are not.
+#[test]
+fn as_many_sequences_are_said_as_are_planned() {
+    let h100 = || gpu("NVIDIA H100 80GB HBM3", Sm::new(9, 0), 81559);
+    for (sequences, concurrency, said) in [
+        (Some(1), 1, Some("--max-num-seqs 1")),
+        (Some(8), 8, Some("--max-num-seqs 8")),
+        (Some(16), 8, Some("--max-num-seqs 16")),
+        (None, 8, Some("--max-num-seqs 8")),
+        (None, 1, None),
+    ] {
+        let mut asked = about("Qwen/Qwen3-14B", vec![h100()], "vllm");
+        let tuning = Tuning { sequences, ..Tuning::default() };
+        asked.demand = Demand { concurrency, tuning, ..Demand::new(8192) };
+        let command = all(&asked).remove(0).command.expect("a command");
+        let args: Vec<&str> = command.split(' ').collect();
+        let at = args.iter().position(|arg| *arg == "--max-num-seqs");
+        assert_eq!(at.map(|at| args[at..at + 2].join(" ")).as_deref(), said, "{command}");
+    }
+}
+
+#[test]
+fn counts_that_cannot_be_meant_are_refused() {
+    let why = |sequences, batched_tokens, concurrency| {
+        let tuning = Tuning { sequences, batched_tokens, ..Tuning::default() };
+        check(&tuning, concurrency).err().map(|error| error.to_string())
+    };
+    assert_eq!(why(Some(8), Some(4096), 8), None);
+    assert_eq!(why(None, None, 8), None);
+    let few = why(Some(2), None, 8).expect("an error");
+    for part in ["--max-seqs 2", "--concurrency 8", "raise --max-seqs to 8", "--concurrency to 2"] {
+        assert!(few.contains(part), "{few}");
+    }
+    for wrong in [0, MOST + 1, u64::MAX] {
+        assert!(why(Some(wrong), None, 1).expect("an error").contains("--max-seqs"));
+        assert!(why(None, Some(wrong), 1).expect("an error").contains("--batched-tokens"));
+    }
+}
+
+/// An fp8 cache is refused on a T4 however it is asked for.
+#[test]
+fn a_cache_by_the_option_is_judged_like_one_by_the_key() {
+    let outcomes = |query: &str, kv| {
+        let mut asked = about("Qwen/Qwen3-8B", vec![t4()], query);
+        asked.demand.kv = kv;
+        let mut found: Vec<_> = all(&asked)
+            .iter()
+            .map(|one| format!("{:?} {:?}", one.question.config.get("dtype"), one.verdict.outcome))
+            .collect();
+        found.sort();
+        found
+    };
+    let by_option = outcomes("vllm", Some(KvFormat::Fp8));
+    assert!(!by_option.is_empty());
+    assert_eq!(by_option, outcomes("vllm kv_cache=fp8", None));
+    let (code, out) = planned(&{
+        let mut asked = about("Qwen/Qwen3-8B", vec![t4()], "vllm");
+        asked.demand.kv = Some(KvFormat::Fp8);
+        asked
+    });
+    assert!(code != 0 && !out.starts_with('✔') && !out.starts_with('↪'), "{out}");
+}
+
+#[test]
+fn no_fp8_layers_of_transformers_below_8_9() {
+    let weights = |name: &str, sm| {
+        let asked = about("Qwen/Qwen3-8B", vec![gpu(name, sm, 49152)], "transformers:fp8");
+        let way = all(&asked).remove(0).way;
+        (way.demand.packed.is_some(), way.plan.expect("a plan").weights.bytes.mid)
+    };
+    let (packed, eight) = weights("NVIDIA L40S", Sm::new(8, 9));
+    let (unpacked, sixteen) = weights("NVIDIA A6000", Sm::new(8, 6));
+    assert!(packed && !unpacked && sixteen > 1.6 * eight, "{eight} {sixteen}");
+}
+
+#[test]
+fn commands_name_files_as_the_framework_takes_them() {
+    let h100 = || gpu("NVIDIA H100 80GB HBM3", Sm::new(9, 0), 81559);
+    let command = |name: &str, framework: &str| {
+        let found = all(&about(name, vec![h100()], framework));
+        found.into_iter().find_map(|one| one.command).expect("a command")
+    };
+    let gguf = "Qwen/Qwen3-32B-GGUF:Q4_K_M";
+    for (name, framework, said) in [
+        (gguf, "llama-cpp", "llama-server -hf Qwen/Qwen3-32B-GGUF:Q4_K_M "),
+        (
+            gguf,
+            "llama-cpp-python",
+            "Llama.from_pretrained(repo_id=\"Qwen/Qwen3-32B-GGUF\", filename=\"*Q4_K_M.gguf\", ",
+        ),
+        (
+            gguf,
+            "transformers",
+            "from_pretrained(\"Qwen/Qwen3-32B-GGUF\", gguf_file=\"Qwen3-32B-Q4_K_M.gguf\", ",
+        ),
+        (gguf, "ollama", "\nollama run hf.co/Qwen/Qwen3-32B-GGUF:Q4_K_M"),
+        ("qwen3:32b", "ollama", "\nollama run qwen3:32b"),
+        ("qwen3:32b", "llama-cpp", "llama-server -hf Qwen/Qwen3-32B-GGUF:Q4_K_M "),
+        ("qwen3:32b", "vllm", "vllm serve Qwen/Qwen3-32B-GGUF:Q4_K_M "),
+    ] {
+        let command = command(name, framework);
+        assert!(command.contains(said), "{framework}: {command}");
+        assert!(!command.contains("quantization_config=gguf"), "{command}");
+    }
+    let out = planned(&about("qwen3:32b", vec![h100()], "vllm")).1;
+    assert!(
+        out.contains("assumes a copy named Qwen/Qwen3-32B-GGUF:Q4_K_M; not known to be"),
+        "{out}"
+    );
+}
+
+#[test]
+fn what_no_framework_has_is_said_in_the_words_of_the_option() {
+    let mut asked = about("Qwen/Qwen3-8B", vec![t4()], "sglang");
+    asked.demand.kv = Some(KvFormat::Int8);
+    let out = planned(&asked).1;
+    assert_eq!(out, "? none of these frameworks has an int8 KV cache; omit --kv-dtype\n");
+    let out = planned(&about("Qwen/Qwen3-8B", vec![t4()], "ollama")).1;
+    assert!(
+        out.contains("none of the frameworks asked for loads Qwen3-8B as it is saved"),
+        "{out}"
+    );
 }

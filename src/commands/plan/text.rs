@@ -30,19 +30,22 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planne
     let Some(best) = all.first() else {
         let name = style.clean(&short(&request.named));
         let _ = match request.demand.kv {
-            Some(kv) => writeln!(
-                text,
-                "? no framework asked for loads {name} with {} bits for each value of the cache; leave --kv-dtype out",
-                kv.bytes() * 8.0
-            ),
-            None => writeln!(text, "? no framework known here loads {name}"),
+            Some(kv) => writeln!(text, "? none of these frameworks has {}", lacking(kv.word())),
+            None if request.queries.is_empty() => {
+                writeln!(text, "? no framework known here loads {name} as it is saved")
+            }
+            None => {
+                writeln!(text, "? none of the frameworks asked for loads {name} as it is saved")
+            }
         };
         return;
     };
     let _ = writeln!(text, "{}", headline(best, group, style));
-    if request.is_usual {
-        let name = request.named.display().to_string();
-        let _ = writeln!(text, "  planned {}, if someone publishes it", style.clean(&name));
+    let named = request.named.display().to_string();
+    let model = best.question.model.as_ref().filter(|model| request.is_usual || **model != named);
+    if let Some(name) = model {
+        let name = style.clean(name);
+        let _ = writeln!(text, "  assumes a copy named {name}; not known to be published");
     }
     match &best.command {
         Some(command) if !best.fails() => {
@@ -65,9 +68,15 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planne
     }
 }
 
+/// `an int8 KV cache; omit --kv-dtype`.
+fn lacking(word: &str) -> String {
+    let article = if word.starts_with('q') { "a" } else { "an" };
+    format!("{article} {word} KV cache; omit --kv-dtype")
+}
+
 /// A quantised copy with the command that starts it.
 fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
-    let usual = if copy.is_usual { ", if someone publishes it" } else { "" };
+    let usual = if copy.is_usual { ", not known to be published" } else { "" };
     let _ = writeln!(
         text,
         "  instead {}{usual}: {}",

@@ -17,9 +17,67 @@ pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> S
     let args: String = written.collect();
     // The model name is untrusted and goes in last, so that braces in it are not expanded.
     let model = model(question);
-    let file = if is_on_hub(model) { "-hf {model}" } else { "-m {model}" };
-    let text = launch.text.replace("-m {model}", file).replace("{args}", &args);
-    fill.command(&text).replace("{model}", model)
+    let gguf = Gguf::of(model);
+    let text = gguf.as_ref().map_or_else(|| launch.text.clone(), |file| file.spelt(&launch.text));
+    let text = fill.command(&text.replace("{args}", &args)).replace("{model}", model);
+    match gguf {
+        Some(file) => file.named(&text),
+        None => text,
+    }
+}
+
+/// A GGUF file as frameworks are told of it that do not take its name as it is.
+struct Gguf<'m> {
+    /// `owner/name-GGUF`; of a file here its folder.
+    repository: &'m str,
+    /// `Q4_K_M`; empty where none was named.
+    tag: &'m str,
+    /// The file here.
+    file: Option<&'m str>,
+}
+
+impl<'m> Gguf<'m> {
+    fn of(model: &'m str) -> Option<Self> {
+        if is_on_hub(model) {
+            let (repository, tag) = model.split_once(':').unwrap_or((model, ""));
+            return Some(Self { repository, tag, file: None });
+        }
+        let is_file = model.to_ascii_lowercase().ends_with(".gguf");
+        let (repository, file) = model.rsplit_once('/').unwrap_or((".", model));
+        is_file.then_some(Self { repository, tag: "", file: Some(file) })
+    }
+
+    /// The command with the options that name such a file.
+    fn spelt(&self, text: &str) -> String {
+        let text = text.replace(
+            "AutoModelForCausalLM.from_pretrained(\"{model}\"",
+            "AutoModelForCausalLM.from_pretrained(\"{repository}\", gguf_file=\"{file}\"",
+        );
+        if self.file.is_some() {
+            return text;
+        }
+        text.replace("-m {model}", "-hf {model}").replace(
+            "Llama(model_path=\"{model}\"",
+            "Llama.from_pretrained(repo_id=\"{repository}\", filename=\"*{tag}.gguf\"",
+        )
+    }
+
+    /// With its name, which nothing else is read from.
+    fn named(&self, text: &str) -> String {
+        let file = self.file.map_or_else(|| self.usual(), str::to_owned);
+        let text = text.replace("{file}", &file).replace("{tag}", self.tag);
+        text.replace("{repository}", self.repository)
+    }
+
+    /// What the file of a repository is called by custom: `Qwen3-32B-Q4_K_M.gguf` in `Qwen/Qwen3-32B-GGUF`.
+    fn usual(&self) -> String {
+        let name = self.repository.rsplit('/').next().unwrap_or_default();
+        let model = name.get(..name.len().saturating_sub("-GGUF".len())).unwrap_or(name);
+        match self.tag {
+            "" => "<file>.gguf".to_owned(),
+            tag => format!("{model}-{tag}.gguf"),
+        }
+    }
 }
 
 /// Whether it names a GGUF file of a hub, which llama.cpp fetches itself: `owner/name-GGUF:Q4_K_M`.
