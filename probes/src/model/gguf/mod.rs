@@ -184,15 +184,7 @@ impl Header {
         }
         weights.sort_by_key(|group| group.role);
         let tied_head = !weights.iter().any(|group| group.role == WeightRole::Head);
-        let format = WeightFormat {
-            name: "gguf".to_owned(),
-            bits: None,
-            group: None,
-            block: None,
-            reordered: false,
-            kept: Vec::new(),
-        };
-        let (source, format) = (ShapeSource::Header, Some(format));
+        let (source, format) = (ShapeSource::Header, Some(WeightFormat::gguf()));
         let known = !weights.is_empty();
         known.then_some(Shape {
             source,

@@ -144,14 +144,7 @@ pub(super) fn gguf(row: &Row, mix: Mix) -> Option<Facts> {
     shape.weights.retain(|group| group.role != WeightRole::Tower);
     pack(&mut shape, &row.config, mix);
     shape.source = if mix.is_exact { ShapeSource::Table } else { ShapeSource::Nearest };
-    shape.format = Some(WeightFormat {
-        name: "gguf".to_owned(),
-        bits: None,
-        group: None,
-        block: None,
-        reordered: false,
-        kept: Vec::new(),
-    });
+    shape.format = Some(WeightFormat::gguf());
     facts.weight_bytes = Some(shape.weight_bytes());
     facts.shape = Some(shape);
     let Mix { kind, mean, .. } = mix;

@@ -52,6 +52,20 @@ pub struct WeightFormat {
     pub kept: Vec<String>,
 }
 
+impl WeightFormat {
+    /// That of GGUF files, whose tensors each say their own.
+    pub(super) fn gguf() -> Self {
+        Self {
+            name: "gguf".to_owned(),
+            bits: None,
+            group: None,
+            block: None,
+            reordered: false,
+            kept: Vec::new(),
+        }
+    }
+}
+
 /// Every format with a name of its own. A model of another names it as its maker does.
 pub const QUANTIZATIONS: &[Quantization] = &[
     Quantization::new("awq", "AWQ: 4-bit integer weights in groups")
