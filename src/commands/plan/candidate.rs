@@ -136,7 +136,7 @@ fn candidate(
     })
 }
 
-/// The model as the framework is told of it: names of Ollama mean nothing to the others.
+/// The model's name in the framework's own terms: only Ollama knows its own names.
 fn model_name(request: &PlanRequest, framework: &str) -> String {
     let named = request.named.display().to_string();
     let on_hub = || Model::known_to_ollama(&named).filter(|_| !request.named.exists());

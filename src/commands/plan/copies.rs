@@ -19,7 +19,7 @@ const TRIED: usize = 12;
 pub(crate) struct Copy {
     /// Its hub id; of a GGUF file nobody is known to have published, what it would be called.
     pub(crate) name: String,
-    /// Whether it is only known that such files are made, not that somebody publishes this one.
+    /// Whether it is only known that such files are made, not that anyone publishes this one.
     pub(crate) is_usual: bool,
     /// How it runs.
     pub(crate) way: Candidate,

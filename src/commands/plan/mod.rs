@@ -29,7 +29,7 @@ use crate::engine::{Assumptions, Question, Target};
 use candidate::{Candidate, candidates};
 use copies::{Copy, copies};
 use request::PlanRequest;
-use saved::Meant;
+use saved::SelectedCopy;
 use train::Trained;
 
 /// The command.
@@ -69,7 +69,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let named = options.get(&args::PLANNED);
     let model = open(options, &named)?;
     let queries = [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat();
-    let Meant { named, model, queries, is_usual } = Meant::of(named, model, queries);
+    let SelectedCopy { named, model, queries, is_usual } = SelectedCopy::of(named, model, queries);
     let base = rule_base(options)?;
     let gpus = on(options, targets(options)?)?;
     let assumptions =

@@ -1,4 +1,4 @@
-//! Which files are meant where a word or a framework asks for another format than a model of the table is saved in.
+//! Which files are planned where a word or a framework asks for another format than a model of the table is saved in.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use warpscope_probes::model::{Model, ShapeSource, WeightFormat};
 use crate::engine::plan::{FRAMEWORKS, Family, Framework};
 
 /// The files to plan.
-pub(super) struct Meant {
+pub(super) struct SelectedCopy {
     pub(super) named: PathBuf,
     pub(super) model: Model,
     /// Frameworks and configurations without the words that say the format.
     pub(super) queries: Vec<String>,
-    /// Whether it is only known that such files are made, not that somebody publishes them.
+    /// Whether it is only known that such files are made, not that anyone publishes them.
     pub(super) is_usual: bool,
 }
 
@@ -29,7 +29,7 @@ const SAVED: &[(&str, &str)] = &[
     ("exl3", "-4.0bpw-exl3"),
 ];
 
-impl Meant {
+impl SelectedCopy {
     /// What was named, or a copy of it in the format that a word says or the only one that the frameworks load.
     pub(super) fn of(named: PathBuf, model: Model, queries: Vec<String>) -> Self {
         let asked = is_of_the_table(&model).then(|| {

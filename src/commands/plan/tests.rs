@@ -338,8 +338,8 @@ fn a_word_for_a_format_plans_a_copy_of_the_model() {
     let meant = |name: &str, words: &[&str]| {
         let queries = words.iter().map(|word| (*word).to_owned()).collect();
         let model = Model::known(name).expect("is in the table");
-        let meant = Meant::of(name.into(), model, queries);
-        (meant.named.display().to_string(), meant.queries)
+        let selected = SelectedCopy::of(name.into(), model, queries);
+        (selected.named.display().to_string(), selected.queries)
     };
     let of = |name: &str, queries: &[&str]| {
         (name.to_owned(), queries.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! Two samples that were drawn before asking, planned as somebody asks: by the name of a model. Of those of 2026-11-27, 14 of 23 weights
+//! Two samples that were drawn before asking, planned as users ask: by the name of a model. Of those of 2026-11-27, 14 of 23 weights
 //! were within 3 % at first, 13 of 16 caches within 10 %, and 18 of 25 reports right, with 7 that failed said to fit.
 
 use warpscope::engine::plan::{
