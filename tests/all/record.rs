@@ -346,7 +346,15 @@ fn what_cannot_be_recorded_is_told_before_anything_starts() {
         (&["--attach", "1"][..], "name only one of"),
         (&["--pattern", "("][..], "--pattern"),
         (&["--parse", "magic"][..], "triton"),
-        (&["--duration", "1s"][..], "apply to frames"),
+        (&["--duration", "1s"][..], "--duration applies to frames"),
+        (&["--once"][..], "--once applies to frames"),
+        (&["--keep", "9"][..], "--keep applies to frames"),
+        (&["--host", "elsewhere"][..], "--host applies to frames"),
+        (&["--source", "/dev/null"][..], "--source applies to frames"),
+        (&["--speed", "2"][..], "--speed applies to frames"),
+        (&["--start", "1s"][..], "--start applies to frames"),
+        (&["--gpu", "T4"][..], "--gpu applies to frames"),
+        (&["--prometheus", "http://[::1]:1"][..], "--prometheus applies to frames"),
     ] {
         let output = desk.record(more, &["touch", touch]).output().expect("starts");
         assert_eq!(output.status.code(), Some(2), "{more:?}");
@@ -358,6 +366,17 @@ fn what_cannot_be_recorded_is_told_before_anything_starts() {
     let output =
         desk.warpscope(&["record", path, "--attach", "999999999"]).output().expect("starts");
     assert!(text(&output.stderr).contains("no process 999999999"));
+    for (more, why) in [
+        (&["--pattern", "("][..], "--pattern applies to a run"),
+        (&["--parse", "vllm"][..], "--parse applies to a run"),
+        (&["--history"][..], "--history applies to a run"),
+    ] {
+        let output = desk.warpscope(&["record", path, "--once"]).args(more).output();
+        let output = output.expect("starts");
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        assert!(text(&output.stderr).contains(why), "{}", text(&output.stderr));
+    }
+    assert!(!journal.exists());
 }
 
 #[test]

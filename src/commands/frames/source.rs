@@ -32,7 +32,7 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
         }
     }
     let Some(path) = options.recording() else {
-        return if hosts.is_empty() { local(options) } else { remote(options, hosts) };
+        return if hosts.is_empty() { this_machine(options) } else { remote(options, hosts) };
     };
     let source = ReplaySource::open(&path).map_err(|error| CliError::Usage(error.to_string()))?;
     if at_end == AtEnd::Stop {
@@ -56,7 +56,8 @@ fn remote(options: &Options, hosts: Vec<HostName>) -> Result<Box<dyn Source>, Cl
     Ok(Box::new(HostsSource::new(hosts, ssh, hosts::build(), interval)))
 }
 
-fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
+/// The machine this program runs on.
+pub(crate) fn this_machine(options: &Options) -> Result<Box<dyn Source>, CliError> {
     let library = options.get(&args::LIBRARY);
     let library = library.map(|path| elevated::named("--library", &path)).transpose()?;
     Ok(Box::new(LocalSource::new(

@@ -31,11 +31,11 @@ use warpscope_probes::Frame;
 use super::identity::{self, Checkout};
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options,
+    Args, CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options,
 };
 use crate::commands::record::family::started;
 use crate::commands::record::run_log::Summary;
-use crate::config::args;
+use crate::config::{Layer, args};
 use crate::io::sink::{Holds, Limits, Recorder};
 use crate::runs::samples::Scan;
 use inbox::Inbox;
@@ -43,6 +43,14 @@ pub(crate) use inbox::RUNTIME;
 pub(crate) use relay::{ARGUMENT as RELAY, run as relay};
 use session::Session;
 pub(crate) use terminal::{ARGUMENT as LAUNCH, launch};
+
+const REPLAY: Args = &[&args::SOURCE, &args::SPEED, &args::START];
+const FRAMES: Args =
+    &[&args::ONCE, &args::COUNT, &args::DURATION, &args::MAX_SIZE, &args::KEEP, &args::REDACT];
+/// Options that mean nothing to a run: its samples come from this machine, into one file.
+const FRAMES_ONLY: &[Args] = &[FRAMES, REPLAY, NAMED_GPUS, HOSTS, FLEET];
+/// Options that mean nothing to frames.
+const RUN_ONLY: &[Args] = &[&[&args::PARSERS, &args::PATTERN, &args::KEEP_IN_HISTORY]];
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -70,7 +78,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             &args::KEEP_IN_HISTORY,
             &args::COMMAND,
         ],
-        &[&args::SOURCE, &args::SPEED, &args::START],
+        REPLAY,
         NAMED_GPUS,
         LIVE,
         HOSTS,
@@ -160,7 +168,26 @@ impl Subject {
 
 /// Records frames until stopped, or a run until the program ends.
 fn run(options: &Options) -> Result<Exit, CliError> {
-    if asks_for_a_run(options) { record_run(options) } else { frames::run(options) }
+    if asks_for_a_run(options) {
+        let why = "applies to frames; a run is recorded on this machine, ends with its program and \
+                   stays in one file";
+        refuse(FRAMES_ONLY, why, options)?;
+        return record_run(options);
+    }
+    let why = "applies to a run: name a program after --, or --attach or --stdin";
+    refuse(RUN_ONLY, why, options)?;
+    frames::run(options)
+}
+
+/// An error where the command line has one of these options.
+fn refuse(all: &[Args], why: &str, options: &Options) -> Result<(), CliError> {
+    let mut given =
+        options.settings.iter().filter(|(.., layer)| *layer == Layer::CommandLine).map(|one| one.0);
+    let is_refused = |spec: &_| all.iter().copied().flatten().any(|arg| arg.spec() == *spec);
+    match given.find(is_refused) {
+        Some(spec) => Err(CliError::Usage(format!("--{} {why}", spec.name()))),
+        None => Ok(()),
+    }
 }
 
 /// Whether the options ask for a run and not for frames.
@@ -202,17 +229,6 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
     if asked.into_iter().filter(|one| *one).count() > 1 {
         return Err(CliError::Usage(
             "name only one of: a command after --, --attach, --stdin".to_owned(),
-        ));
-    }
-    let for_frames = options.frames().is_some()
-        || options.get(&args::DURATION).is_some()
-        || options.get(&args::REDACT)
-        || options.get(&args::MAX_SIZE).is_some();
-    if for_frames {
-        return Err(CliError::Usage(
-            "--once, --count, --duration, --redact and --max-size apply to frames; a run ends with its \
-             program and stays in one file"
-                .to_owned(),
         ));
     }
     let Some(number) = attach else {

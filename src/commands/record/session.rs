@@ -18,7 +18,7 @@ use super::program::{Program, exit_of, shell_code};
 use super::terminal::NOT_FOUND;
 use super::{Event, Subject, relay, say, signals};
 use crate::commands::cli::{CliError, Exit, Options};
-use crate::commands::frames::source::{AtEnd, open_source};
+use crate::commands::frames::source::this_machine;
 use crate::commands::frames::{demand_gpu, is_complete};
 use crate::commands::record::family::Family;
 use crate::commands::record::remark as mark;
@@ -60,7 +60,7 @@ impl Session {
         inbox: Inbox,
         (sender, mut events): (Sender<Event>, Receiver<Event>),
     ) -> Result<Self, CliError> {
-        let source = open_source(options, AtEnd::Stop)?;
+        let source = this_machine(options)?;
         let frames = sender.downgrade();
         let control = source.start(Arc::new(move |frame| {
             let Some(frames) = frames.upgrade() else { return false };
