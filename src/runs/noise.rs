@@ -96,13 +96,15 @@ impl KnownNoise {
         if let Some(given) = self.given {
             return Some(Spread { deviation: given.ln_1p(), freedom: GIVEN });
         }
-        let name = key.to_string();
-        let found = self.measured.iter().filter_map(|kernels| kernels.get(&name));
+        // A run log names the GPU of points that name none; those of `warpscope noise` stay without.
+        let names = [key.to_string(), Key { device: None, ..key.clone() }.to_string()];
+        let of = |kernels: &'_ Kernels| names.iter().find_map(|name| kernels.get(name)).cloned();
+        let found: Vec<Measured> = self.measured.iter().filter_map(of).collect();
         let spread = |one: &Measured| Spread {
             deviation: one.deviation.ln_1p(),
             freedom: one.processes as f64 - 1.0,
         };
-        found.map(spread).max_by(|one, other| one.deviation.total_cmp(&other.deviation))
+        found.iter().map(spread).max_by(|one, other| one.deviation.total_cmp(&other.deviation))
     }
 }
 
@@ -121,7 +123,8 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> Key {
-        Key { name: name.into(), device: Some("cpu".into()), ..Key::default() }
+        let (name, device) = name.split_once('@').map_or((name, None), |at| (at.0, Some(at.1)));
+        Key { name: name.into(), device: device.map(str::to_owned), ..Key::default() }
     }
 
     fn measured(deviation: f64) -> Measured {
@@ -132,10 +135,10 @@ mod tests {
     fn noise_counts_for_the_kernel_command_and_machine_it_was_measured_on() {
         let mut noise = Noise::default();
         for (machine, command, kernel, share) in [
-            ("here", "old", "a", 0.01),
-            ("here", "new", "a", 0.03),
+            ("here", "old", "a@cpu", 0.01),
+            ("here", "new", "a@cpu", 0.03),
             ("here", "new", "b", 0.02),
-            ("there", "old", "a", 0.5),
+            ("there", "old", "a@cpu", 0.5),
         ] {
             noise.set(machine, command, &key(kernel), measured(share));
         }
@@ -146,10 +149,12 @@ mod tests {
             let known = KnownNoise::new(given, &noise, "here", &commands).spread(&key(kernel));
             known.map(|one| ((one.deviation.exp_m1() * 1e6).round() / 1e6, one.freedom))
         };
-        assert_eq!(share(None, &["old"], "a"), Some((0.01, 9.0)));
-        assert_eq!(share(None, &["old", "new"], "a"), Some((0.03, 9.0)));
+        assert_eq!(share(None, &["old"], "a@cpu"), Some((0.01, 9.0)));
+        assert_eq!(share(None, &["old", "new"], "a@cpu"), Some((0.03, 9.0)));
         assert_eq!(share(None, &["old"], "b"), None);
-        assert_eq!(share(None, &[], "a"), None);
+        assert_eq!(share(None, &[], "a@cpu"), None);
+        assert_eq!(share(None, &["old"], "a@T4"), None);
+        assert_eq!(share(None, &["new"], "b@T4"), Some((0.02, 9.0)), "measured without a device");
         assert_eq!(share(Some(0.002), &["old"], "b"), Some((0.002, GIVEN)));
     }
 
