@@ -76,8 +76,8 @@ impl Estimate {
         let means = (Mean::of(&before), Mean::of(&after));
         let error = match (before.len(), after.len()) {
             (1, 1) => known.map(|one| one.times(2.0)),
-            (1, _) => means.1.spread.map(|one| one.times(1.0 + 1.0 / means.1.size)),
-            (_, 1) => means.0.spread.map(|one| one.times(1.0 + 1.0 / means.0.size)),
+            (1, _) => known.or(means.1.spread).map(|one| one.times(1.0 + 1.0 / means.1.size)),
+            (_, 1) => known.or(means.0.spread).map(|one| one.times(1.0 + 1.0 / means.0.size)),
             _ => welch(&means.0, &means.1),
         };
         Some(Self { change: means.1.value - means.0.value, error })

@@ -54,6 +54,16 @@ fn one_process_on_each_side_tells_nothing_unless_the_noise_is_known() {
     // 2.262157 is the 97.5 % point of t with 9 degrees of freedom (NIST table: 2.262).
     let reach = 2.262_157 * 0.02 * 2.0_f64.sqrt();
     assert!((interval.high - (1.03_f64.ln() + reach)).abs() < 1e-6, "{interval:?}");
+    // Against two, variances add: 1 + 1/2.
+    let reach = 2.262_157 * 0.02 * 1.5_f64.sqrt();
+    let change = (104.0_f64.ln() + 102.0_f64.ln()) / 2.0 - 100.0_f64.ln();
+    for (before, after, change) in
+        [(&[100.0][..], &[102.0, 104.0][..], change), (&[102.0, 104.0], &[100.0], -change)]
+    {
+        let found = Estimate::new(before, after, Design::Apart, Some(known)).expect("both");
+        let interval = found.interval(0.95).expect("known");
+        assert!((interval.high - (change + reach)).abs() < 1e-6, "{interval:?}");
+    }
     assert_eq!(Estimate::new(&[], &[1.0], Design::Apart, None), None);
 }
 
