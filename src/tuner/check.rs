@@ -68,7 +68,15 @@ pub struct Accuracy {
     pub rel: f64,
 }
 
-/// The largest relative error, or what is wrong. NaN is wrong, an infinity only right where the same one is wanted, and nothing at all is no
+impl Accuracy {
+    /// What an error is held against: the number wanted, or that from which on the relative part counts for more than the absolute one. Of an
+    /// accuracy that is only absolute, 1.
+    fn scale(self, want: f64) -> f64 {
+        if self.rel > 0.0 { want.abs().max(self.abs / self.rel) } else { 1.0 }
+    }
+}
+
+/// The largest error relative to [`Accuracy::scale`], or what is wrong. NaN is wrong, an infinity only right where the same one is wanted, and nothing at all is no
 /// result.
 pub fn compare(got: &[f64], want: &[f64], accuracy: Accuracy) -> Result<f64, String> {
     if want.is_empty() {
@@ -91,7 +99,7 @@ pub fn compare(got: &[f64], want: &[f64], accuracy: Accuracy) -> Result<f64, Str
         if !is_right {
             return Err(format!("number {} is {got} instead of {want}", place + 1));
         }
-        worst = worst.max(error / want.abs().max(f64::MIN_POSITIVE));
+        worst = worst.max(error / accuracy.scale(*want));
     }
     Ok(worst)
 }
@@ -144,5 +152,18 @@ mod tests {
         assert_eq!(error, "number 2 is 3 instead of 2");
         let worst = compare(&[100.0, 201.0], &[100.0, 200.0], ACCURACY).expect("near");
         assert!((worst - 0.005).abs() < 1e-12, "{worst}");
+    }
+
+    /// By hand: 1e-6 allowed beside 1e-3 of the number is as much as both at 1e-3.
+    #[test]
+    fn the_error_of_a_zero_is_a_number_of_use() {
+        for (accuracy, got, want, error) in [
+            (Accuracy { abs: 1e-6, rel: 1e-3 }, 5e-7, 0.0, 5e-4),
+            (Accuracy { abs: 1e-6, rel: 1e-3 }, 100.05, 100.0, 5e-4),
+            (Accuracy { abs: 1e-3, rel: 0.0 }, 4e-4, 0.0, 4e-4),
+        ] {
+            let worst = compare(&[got], &[want], accuracy).expect("near");
+            assert!((worst - error).abs() < 1e-12, "{got} {want}: {worst}");
+        }
     }
 }
