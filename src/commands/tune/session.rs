@@ -137,7 +137,7 @@ impl Session<'_> {
             }
         };
         watched.push(self.path.to_owned());
-        let watch = Watch::new(watched);
+        let watch = Watch::new(self.folder, watched);
         let hash = watch.hash();
         self.show.iteration += 1;
         self.show.head = head(spec, self.show.iteration, &hash, changes);

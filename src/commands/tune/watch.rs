@@ -4,13 +4,13 @@
 //! deaf on network drives.
 
 use std::collections::BTreeMap;
-use std::hash::Hasher as _;
-use std::hash::{DefaultHasher, Hash as _};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use warpscope_probes::bounded;
+
+use crate::io::sink::history::Fnv;
 
 /// Time between two looks.
 pub(crate) const LOOK: Duration = Duration::from_millis(300);
@@ -117,24 +117,38 @@ pub(crate) fn look(files: &[PathBuf]) -> Seen {
 /// A hash of each file's content.
 pub(crate) fn hashes(files: &[PathBuf]) -> BTreeMap<PathBuf, u64> {
     let hash = |path: &PathBuf| {
-        let mut hasher = DefaultHasher::new();
         let mut bytes = Vec::new();
         let read = bounded::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
-        (read.is_ok(), bytes).hash(&mut hasher);
-        hasher.finish()
+        let mut hash = Fnv::default();
+        hash.update(&[u8::from(read.is_ok())]);
+        hash.update(&bytes);
+        hash.value
     };
     files.iter().map(|path| (path.clone(), hash(path))).collect()
 }
 
-/// One hash of all of them.
-pub(crate) fn hash_of(hashes: &BTreeMap<PathBuf, u64>) -> String {
-    let mut hasher = DefaultHasher::new();
-    hashes.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+/// One hash of all of them, by their names from a folder on: where that is, and how it was typed, makes no difference.
+fn hash_of(folder: &Path, hashes: &BTreeMap<PathBuf, u64>) -> String {
+    let name = |path: &Path| {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let below = path.strip_prefix(folder).ok();
+        below.or(path.file_name().map(Path::new)).unwrap_or(&path).to_owned()
+    };
+    let mut all: Vec<(PathBuf, u64)> =
+        hashes.iter().map(|(path, hash)| (name(path), *hash)).collect();
+    all.sort();
+    let mut hash = Fnv::default();
+    for (name, content) in all {
+        hash.update(name.as_os_str().as_encoded_bytes());
+        hash.update(&[0]);
+        hash.update(&content.to_le_bytes());
+    }
+    format!("{:016x}", hash.value)
 }
 
 /// Looks at files now and then.
 pub(crate) struct Watch {
+    folder: PathBuf,
     files: Vec<PathBuf>,
     seen: Seen,
     hashes: BTreeMap<PathBuf, u64>,
@@ -144,13 +158,20 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(files: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(folder: &Path, files: Vec<PathBuf>) -> Self {
         let (seen, hashes) = (look(&files), hashes(&files));
-        Self { files, seen, hashes, last: Instant::now(), unsettled: false }
+        Self {
+            folder: folder.to_owned(),
+            files,
+            seen,
+            hashes,
+            last: Instant::now(),
+            unsettled: false,
+        }
     }
 
     pub(crate) fn hash(&self) -> String {
-        hash_of(&self.hashes)
+        hash_of(&self.folder, &self.hashes)
     }
 
     /// Names of the files whose content changed, once it stood still for one look; nothing when it is too early for a look. A save in which
@@ -214,6 +235,20 @@ mod tests {
     }
 
     #[test]
+    fn the_hash_is_of_contents_and_names_however_a_path_is_spelt() {
+        let folder = folder(&["f.toml", "src/a.c"]);
+        let hash = |paths: &[&str]| {
+            let paths = paths.iter().map(|path| folder.path().join(path)).collect();
+            Watch::new(folder.path(), paths).hash()
+        };
+        let first = hash(&["src/a.c", "f.toml"]);
+        assert_eq!(hash(&["src/a.c", "src/../f.toml"]), first);
+        assert_eq!(hash(&["f.toml", "src/a.c"]), first);
+        std::fs::write(folder.path().join("src/a.c"), "other").expect("writes");
+        assert_ne!(hash(&["src/a.c", "f.toml"]), first);
+    }
+
+    #[test]
     fn stars_match_any_letters() {
         for (pattern, name, want) in [
             ("*", "", true),
@@ -232,7 +267,7 @@ mod tests {
     fn a_save_counts_once_it_stands_still_and_only_with_other_content() {
         let folder = folder(&["a.c"]);
         let path = folder.path().join("a.c");
-        let mut watch = Watch::new(vec![path.clone()]);
+        let mut watch = Watch::new(folder.path(), vec![path.clone()]);
         let now = |length| Seen::from([(path.clone(), Some((SystemTime::UNIX_EPOCH, length)))]);
         assert!(watch.compare(now(1)).is_empty(), "just written");
         assert!(watch.compare(now(2)).is_empty(), "still being written");

@@ -12,6 +12,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::command_line::CommandLine;
+use super::cuda::Cuda;
 use super::spec::{Kind, MOST_CANDIDATES, MOST_COMBINATIONS, Spec};
 use super::strategy::Strategy;
 use super::{cpu, cuda, names};
@@ -84,7 +85,7 @@ fn understand(raw: Raw) -> Checked<Spec> {
     let spec = Spec {
         kind,
         name: name(&raw.name)?,
-        sources: raw.source.as_ref().map(list).unwrap_or_default(),
+        sources: sources(&raw, cuda.as_ref()),
         build_timeout: span(300, &raw.build_timeout)?,
         build: raw.build.as_ref().map(|build| command(build, raw.shell)).transpose()?,
         run,
@@ -112,6 +113,16 @@ fn understand(raw: Raw) -> Checked<Spec> {
     };
     whole_spec(&spec, &raw, reference_at)?;
     Ok(spec)
+}
+
+/// The files that the kernel is made of: its sources, and its images where no build makes them.
+fn sources(raw: &Raw, cuda: Option<&Cuda>) -> Vec<String> {
+    let mut sources = raw.source.as_ref().map(list).unwrap_or_default();
+    if let (Some(_), None, Some(cuda)) = (&raw.image, &raw.build, cuda) {
+        let any = cuda.words.names().map(|name| (name.to_owned(), "*".to_owned())).collect();
+        sources.extend(cuda.words.fill(&any).into_iter().next());
+    }
+    sources
 }
 
 /// What is run, and for kernels of warpscope the grid it needs.

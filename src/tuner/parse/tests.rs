@@ -139,6 +139,17 @@ fn the_launch_of_a_kernel_is_worked_out_for_each_candidate() {
 }
 
 #[test]
+fn images_are_sources_where_no_build_makes_them() {
+    let image = "kind = \"ptx\"\nimage = \"gemv_{rows}_{dtype}.ptx\"\nsource = [\"a.cu\"]";
+    let kernel = KERNEL
+        .replace("kind = \"cu\"\nsource = \"k.cu\"", image)
+        .replace("options = [\"-DROWS={rows}\"]\n", "");
+    assert_eq!(small(&kernel).expect("a spec").sources, ["a.cu", "gemv_*_*.ptx"]);
+    let built = format!("build = [\"make\", \"{{rows}}\"]\n{kernel}");
+    assert_eq!(small(&built).expect("a spec").sources, ["a.cu"]);
+}
+
+#[test]
 fn what_is_wrong_with_a_kernel_is_named() {
     for (from, to, part) in [
         ("entry = \"gemv_{dtype}\"", "", "`entry` and `[launch]`"),

@@ -1,8 +1,8 @@
 //! What tells one run from every other.
 
 /// FNV-1a (Fowler, Noll, Vo): the same on every machine and with every compiler, which the standard library's hash does not promise.
-pub(super) struct Fnv {
-    pub(super) value: u64,
+pub(crate) struct Fnv {
+    pub(crate) value: u64,
 }
 
 impl Default for Fnv {
@@ -12,7 +12,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    pub(super) fn update(&mut self, bytes: &[u8]) {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.value = (self.value ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -17,6 +17,7 @@ use rustix::fs::{Access, access};
 use tempfile::TempDir;
 use warpscope_probes::private;
 
+pub(crate) use hash::Fnv;
 pub use import::Imported;
 
 /// Name of the folder below warpscope's data.
