@@ -159,10 +159,10 @@ impl Session<'_> {
         let seen = RefCell::new((watch, Vec::new()));
         let (board, failed) = self.work(spec, &seen);
         self.show.log.end();
-        self.write(&board)?;
         if failed.is_none() {
             self.keep_winners(&board, &hash);
         }
+        self.write(&board)?;
         let (watch, changes) = seen.into_inner();
         Ok(Outcome { board, changes, failed, watch })
     }
@@ -227,9 +227,11 @@ impl Session<'_> {
         }
     }
 
+    /// Exports what was tried; where nothing was, an earlier file stays.
     fn write(&mut self, board: &Board) -> Result<(), CliError> {
         let Some(target) = &mut self.export else { return Ok(()) };
-        target.write(|out| tuned(board, now_ms(), out))?;
+        let Some(results) = tuned(board, now_ms()) else { return Ok(()) };
+        target.write(|out| out.write_all(&results?))?;
         // The next iteration replaces what this one wrote.
         target.force = true;
         Ok(())

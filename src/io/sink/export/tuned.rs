@@ -1,6 +1,6 @@
 //! A tuning search as kernel_tuner's T4. Unlike a journal it knows which candidates failed and how.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde_json::{Value, json};
 use warpscope_probes::Timestamp;
@@ -8,13 +8,15 @@ use warpscope_probes::Timestamp;
 use super::tuners::{T4, T4Result, T4Times, of_key, plain, write};
 use crate::tuner::{Board, CandidateRun, Parameters, Problem, State};
 
-/// Writes every candidate that was tried; times of wrong ones are in no file.
-pub fn tuned(board: &Board, at_ms: u64, out: &mut dyn Write) -> io::Result<()> {
+/// Every candidate that was tried, as a file; times of wrong ones are in no file. `None` where none was tried.
+pub fn tuned(board: &Board, at_ms: u64) -> Option<io::Result<Vec<u8>>> {
     let results = board.problems.iter().flat_map(|problem| {
         let rows = board.candidates.iter().zip(&problem.trials);
         rows.filter_map(|(parameters, trial)| result(problem, parameters, trial, at_ms))
     });
-    write(&T4::of(results.collect()), out)
+    let results: Vec<T4Result> = results.collect();
+    let mut file = Vec::new();
+    (!results.is_empty()).then(|| write(&T4::of(results), &mut file).map(|()| file))
 }
 
 fn result(
@@ -89,8 +91,7 @@ mod tests {
             candidates: [8, 16, 32].map(candidate).to_vec(),
             problems: vec![Problem { key, trials, ..Problem::default() }],
         };
-        let mut bytes = Vec::new();
-        tuned(&board, 1_700_000_000_000, &mut bytes).expect("writes");
+        let bytes = tuned(&board, 1_700_000_000_000).expect("has results").expect("writes");
         let text = String::from_utf8(bytes).expect("is text");
         let read = points::read(&text).expect("is T4");
         assert_eq!((read.format, read.points.len(), read.left_out), ("kernel-tuner", 1, 1));
@@ -105,5 +106,6 @@ mod tests {
             (&wrong["times"]["runtimes"], &wrong["configuration"]["block"]),
             (&json!([]), &json!(16))
         );
+        assert!(tuned(&Board::default(), 0).is_none(), "nothing was tried");
     }
 }
