@@ -30,7 +30,7 @@ pub use cuda::{
     default_limit, find_device, run_cuda,
 };
 pub use invalid::{Fault, Invalid};
-pub use output::{ParsedOutput, read_output};
+pub use output::{ParsedOutput, Tainted, read_output};
 pub use parameters::Parameters;
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};

@@ -1,6 +1,6 @@
 //! The parsed output of one run of a candidate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct ParsedOutput {
     pub times: Vec<f64>,
     /// Clock of each sample, MHz; as many as times, or none.
     pub sm_mhz: Vec<f64>,
-    /// Largest error it reports.
+    /// Largest error it reports, without its sign.
     pub error: Option<f64>,
     /// Checksums it reports, in order.
     pub checksums: Vec<f64>,
@@ -36,8 +36,8 @@ pub struct ParsedOutput {
     pub numbers: BTreeMap<String, f64>,
     /// Device it ran on.
     pub device: Option<String>,
-    /// Why its samples are not to be judged.
-    pub tainted: Vec<String>,
+    /// Samples that are not to be judged; not among its times.
+    pub tainted: Vec<Tainted>,
     /// Registers of a thread.
     pub registers: Option<u32>,
     /// Local memory of a thread, bytes: what was spilled, and arrays that are indexed.
@@ -56,6 +56,17 @@ pub struct ParsedOutput {
     pub compared: Option<String>,
     /// Whether it was correct and has no time: a simulated device computed.
     pub untimed: bool,
+}
+
+/// Samples that are kept and not judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tainted {
+    /// Their times, nanoseconds.
+    pub times: Vec<f64>,
+    /// Clock of each, MHz; as many as times, or none.
+    pub sm_mhz: Vec<f64>,
+    /// Why they are not judged: `throttled`.
+    pub why: Vec<String>,
 }
 
 /// Parses what a program printed. `Err` says why the run is unusable; lines meant for people are skipped.
@@ -122,11 +133,17 @@ impl ParsedOutput {
         self.invalid = other.invalid.or(self.invalid.take());
         self.compared = other.compared.or(self.compared.take());
         self.untimed |= other.untimed;
-        for why in other.tainted {
-            if !self.tainted.contains(&why) {
-                self.tainted.push(why);
-            }
-        }
+        self.tainted.append(&mut other.tainted);
+    }
+
+    /// Number of its samples, tainted ones too.
+    pub fn samples(&self) -> usize {
+        self.times.len() + self.tainted.iter().map(|one| one.times.len()).sum::<usize>()
+    }
+
+    /// Why samples are left out, each reason once.
+    pub fn taints(&self) -> BTreeSet<&str> {
+        self.tainted.iter().flat_map(|one| &one.why).map(String::as_str).collect()
     }
 
     fn is_clocked(&self) -> bool {
@@ -135,7 +152,7 @@ impl ParsedOutput {
 
     /// Keeps the larger error; `max` would drop NaN, and NaN is the worst of all.
     fn see_error(&mut self, error: Option<f64>) {
-        let Some(error) = error else { return };
+        let Some(error) = error.map(f64::abs) else { return };
         if self.error.is_none_or(|worst| error.is_nan() || error > worst) {
             self.error = Some(error);
         }
@@ -190,11 +207,14 @@ impl ParsedOutput {
         said.take_more(shape)?;
         let number = |(name, text): (&String, &String)| Some((name.clone(), text.parse().ok()?));
         said.numbers = shape.iter().filter_map(number).collect();
-        said.times = point.t_ns;
-        said.sm_mhz = point.sm_mhz;
+        let (times, sm_mhz, why) = (point.t_ns, point.sm_mhz, point.tainted);
+        if why.is_empty() {
+            (said.times, said.sm_mhz) = (times, sm_mhz);
+        } else {
+            said.tainted.push(Tainted { times, sm_mhz, why });
+        }
         (said.flops, said.bytes) = (point.flops, point.bytes);
         said.device = point.key.device;
-        said.tainted = point.tainted;
         self.join(said);
         Ok(())
     }
@@ -241,6 +261,24 @@ mod tests {
         {
             assert!(read_output(text).expect("reads").error.is_some_and(f64::is_nan), "{text}");
         }
+    }
+
+    #[test]
+    fn errors_count_by_their_size() {
+        for text in ["name=a t_us=1 error=-5", "name=a t_us=1 error=1,-5,-2", "untimed error=-5"] {
+            assert_eq!(read_output(text).expect("reads").error, Some(5.0), "{text}");
+        }
+    }
+
+    #[test]
+    fn tainted_samples_are_kept_apart() {
+        let text = "name=a t_us=1,2 sm_mhz=1500\nname=a t_us=9 sm_mhz=700 tainted=throttled\nname=a t_us=3 sm_mhz=1500";
+        let said = read_output(text).expect("reads");
+        assert_eq!((&said.times[..], said.sm_mhz.len()), (&[1000.0, 2000.0, 3000.0][..], 3));
+        let tainted =
+            Tainted { times: vec![9000.0], sm_mhz: vec![700.0], why: vec!["throttled".into()] };
+        assert_eq!((said.samples(), &said.tainted[..]), (4, &[tainted][..]));
+        assert_eq!(said.taints(), BTreeSet::from(["throttled"]));
     }
 
     #[test]

@@ -38,9 +38,9 @@ pub struct CandidateRun {
     pub state: State,
     /// Everything its checked runs said.
     pub said: ParsedOutput,
-    /// Samples of the baseline taken in turn with these, nanoseconds.
-    pub beside: Vec<f64>,
-    /// Its median as a share of the baseline's, block by block.
+    /// What runs of the baseline said that were taken in turn with these.
+    pub beside: ParsedOutput,
+    /// Its median as a share of the baseline's, by block; those where one side has no clean sample are left out.
     pub blocks: Vec<f64>,
     /// Metrics of the spec.
     #[serde(skip)]
@@ -57,7 +57,7 @@ pub struct CandidateRun {
 }
 
 impl CandidateRun {
-    /// Its samples; empty where its result is wrong.
+    /// Its clean samples; empty where its result is wrong.
     pub fn series(&self) -> Series {
         match self.state {
             State::Invalid(_) => Series::default(),
@@ -124,7 +124,8 @@ impl Problem {
         if let Some(ratio) = self.finals.get(&candidate) {
             return Some(*ratio);
         }
-        if self.baseline == Some(candidate) { Some(1.0) } else { trial.ratio() }
+        let is_baseline = self.baseline == Some(candidate);
+        if is_baseline { trial.series().median().map(|_| 1.0) } else { trial.ratio() }
     }
 
     /// What is to be least of a candidate that was right and fully timed: its time against the baseline's, or the objective.

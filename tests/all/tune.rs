@@ -149,6 +149,54 @@ fn a_search_goes_on_where_it_was_left_and_its_winner_is_kept() {
     assert_eq!((&stored["kernel_name"], best), (&"f".into(), &8.into()));
 }
 
+/// The second is the faster beside the baseline and the slower in the final; every sample of both is kept.
+#[test]
+fn a_final_that_the_baseline_wins_keeps_the_time_that_was_measured() {
+    let time = "case $block in 1) time=100;; 2) [ $(wc -l <ran2) -le 6 ] && time=97 || time=101;; *) time=140;; esac";
+    let script = format!("echo >>ran$block\n{time}\nsay ' error=0'");
+    let desk = Desk::new(&script, &format!("{RUN}{BY_ERROR}"));
+    let said = text(&desk.once(&[]).stdout);
+    assert!(said.contains("best: block=1, 100.2000 us, the baseline; nothing is faster"), "{said}");
+    let kept =
+        std::fs::read_to_string(desk.path("state/warpscope/tune/winners.json")).expect("is kept");
+    let kept: Value = serde_json::from_str(&kept).expect("is JSON");
+    let winner = kept.pointer("/machines").and_then(Value::as_object).expect("a machine");
+    let winner = &winner.values().next().expect("one")["f n=1000"];
+    assert_eq!(winner["change"], 0.0, "{winner}");
+    let median = winner["best"][0]["median_ns"].as_f64().expect("a number");
+    assert!((median - 100_200.0).abs() < 1.0, "{winner}");
+    let run = desk.journal().runs.remove(0);
+    let samples = |block: &str| -> usize {
+        let of = run.points.iter().filter(|point| point.config.as_deref() == Some(block));
+        of.map(|point| point.t_ns.len()).sum()
+    };
+    assert_eq!((samples("block=1"), samples("block=2")), (30 + 4 * 30 + 30, 30 + 30));
+}
+
+#[test]
+fn tainted_samples_are_recorded_as_such_and_make_no_winner() {
+    let script = format!("{VALLEY}\nsay ' error=0 sm_mhz=900 tainted=throttled'");
+    let desk = Desk::new(&script, &format!("{RUN}{BY_ERROR}"));
+    let output = desk.once(&[]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("no winner: samples are tainted (throttled)"), "{said}");
+    assert!(!desk.path("state/warpscope/tune/winners.json").exists());
+    let run = desk.journal().runs.remove(0);
+    assert_eq!(run.points.iter().map(|point| point.t_ns.len()).sum::<usize>(), 270);
+    for point in &run.points {
+        assert_eq!((&point.tainted[..], point.sm_mhz[0]), (&["throttled".to_owned()][..], 900.0));
+    }
+}
+
+#[test]
+fn an_objective_that_nothing_measures_is_named() {
+    let objective = "objective = { minimize = \"tiem_ns\" }\n";
+    let desk = Desk::new("time=1\nsay ' error=0'", &format!("{objective}{RUN}{BY_ERROR}"));
+    let said = text(&desk.once(&[]).stdout);
+    assert!(said.contains("the objective tiem_ns has no value for any candidate"), "{said}");
+}
+
 #[test]
 fn what_a_compiler_said_is_shown_once() {
     let build = "build = [\"sh\", \"-c\", \"echo f.c: In function f >&2; echo f.c:3: error: no b here >&2; exit 1\", \"{block}\"]\n";
@@ -164,7 +212,7 @@ fn a_wrong_result_is_never_best_whichever_way_it_is_known() {
         "{VALLEY}\ncase $block in 8) sum=37;; 16) sum=nan;; *) sum=36;; esac\nsay \" checksum=$sum\""
     );
     let wrong_error = format!(
-        "{VALLEY}\ncase $block in 8) error=1e-3;; 16) error=NaN;; *) error=1e-7;; esac\nsay \" error=$error\""
+        "{VALLEY}\ncase $block in 8) error=-1e-3;; 16) error=NaN;; *) error=1e-7;; esac\nsay \" error=$error\""
     );
     // Four bytes of a float in little-endian: 1.0, but 2.0 for 8 and a NaN for 16.
     let wrong_file = format!(
@@ -250,6 +298,11 @@ fn a_build_that_fails_shows_the_first_lines_of_the_compiler() {
     assert_eq!(output.status.code(), Some(1));
     let error = text(&output.stderr);
     assert!(error.contains("the build ends with 1\n  sum.c:3: expected a semicolon"), "{error}");
+    desk.write("t4.json", "results of yesterday");
+    let results = desk.path("t4.json").display().to_string();
+    assert_eq!(desk.once(&["--export", &results, "--force"]).status.code(), Some(1));
+    let kept = std::fs::read_to_string(results).expect("is there");
+    assert_eq!(kept, "results of yesterday", "nothing was tried");
     assert!(desk.journal().runs[0].points.is_empty());
 }
 

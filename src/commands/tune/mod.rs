@@ -25,7 +25,6 @@ use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::session::{Session, read};
 use crate::commands::tuned::winners_path;
 use crate::config::args;
-use crate::runs::compare::Limits;
 use crate::tuner::Libraries;
 use show::{Show, view};
 use watch::files;
@@ -35,7 +34,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "tune",
     about: "Build, check and time the candidates of one kernel, again after every save",
     more: "The spec is a TOML file: a command that prints name=... t_us=... lines, or a GPU kernel in CUDA C++, PTX or machine code with its launch; how to check its result; shapes, number formats and parameter values. `restrictions` leave combinations out, `budget` limits how many are tried, and `strategy` is \"grid\", \"random\" or \"local\"; `metrics` and `objective` are computed from what was measured. A candidate with a wrong result is never timed. Correct ones are timed interleaved with the baseline. In a terminal, every save of a source starts a new search; Ctrl-C stops and keeps what was measured. Runs are kept in $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history; the winners beside them, for `warpscope tuned`.\n\
-           Exits with 0 if a correct candidate was found for every shape, with 1 if not, and with 3 if the kernel needs a GPU and there is none.",
+           Exits with 0 if a correct candidate was found for every shape, with 1 if not or if none could be judged, and with 3 if the kernel needs a GPU and there is none.",
     args: &[
         &[
             &args::TUNE_SPEC,
@@ -44,7 +43,6 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             &args::RECORD,
             &args::TUNE_EXPORT,
             &args::FORCE,
-            &args::NOISE,
         ],
         &[&args::JSON],
         STYLE,
@@ -94,7 +92,6 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         libraries,
         signals,
         watching,
-        limits: &|_| Limits::default(),
         export,
         winners: winners_path(&options.env),
         cache: run_log::folder(options)

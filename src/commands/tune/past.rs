@@ -22,7 +22,7 @@ impl Past {
 }
 
 /// Whether the best of each problem changed since the last iteration that had one. The two were not timed in turn, and it says so.
-pub(super) fn since(past: &[Past], now: &Past, limits: &dyn Fn(&Key) -> Limits) -> Vec<String> {
+pub(super) fn since(past: &[Past], now: &Past) -> Vec<String> {
     let mut lines = Vec::new();
     for (key, name, series) in now.bests.iter().flatten() {
         let good = past.iter().rev().find_map(|past| {
@@ -31,7 +31,7 @@ pub(super) fn since(past: &[Past], now: &Past, limits: &dyn Fn(&Key) -> Limits) 
         });
         let Some((iteration, (_, before_name, before))) = good else { continue };
         let pair = Pair { times: (before.clone(), series.clone()), cycles: None };
-        let judged = judge(&pair, &limits(key));
+        let judged = judge(&pair, &Limits::default());
         let best = if before_name == name { String::new() } else { format!(", now {name}") };
         lines.push(printable(&format!(
             "{key}: since iteration {iteration} {}{best}: {} (not timed in turn)",
@@ -76,14 +76,13 @@ mod tests {
         };
         let around =
             |center: f64| -> Vec<f64> { (0..30).map(|i| center + f64::from(i) / 100.0).collect() };
-        let lines =
-            since(&[past(&around(100.0), "a")], &past(&around(80.0), "b"), &|_| Limits::default());
+        let lines = since(&[past(&around(100.0), "a")], &past(&around(80.0), "b"));
         assert!(lines[0].contains("since iteration 3 FASTER, now b"), "{lines:?}");
         let broken = Past { iteration: 4, bests: vec![None] };
         let good = [past(&around(100.0), "a"), broken];
-        let lines = since(&good, &past(&around(100.0), "a"), &|_| Limits::default());
+        let lines = since(&good, &past(&around(100.0), "a"));
         assert!(lines[0].contains("since iteration 3 SAME: "), "{lines:?}");
-        let lines = since(&[past(&[1.0], "a")], &past(&[2.0], "a"), &|_| Limits::default());
+        let lines = since(&[past(&[1.0], "a")], &past(&[2.0], "a"));
         assert!(lines[0].contains("AMBIGUOUS: "), "{lines:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! What is known of a search, for people.
 
+use std::collections::BTreeSet;
+
 use warpscope_probes::text::printable;
 
 use super::super::compare::{duration, percent};
@@ -125,7 +127,7 @@ fn remark(trial: &CandidateRun) -> String {
             let metric = |(name, value): (&String, &f64)| format!("{name}={}", number(*value));
             let metrics = trial.metrics.iter().map(metric);
             let words = call.into_iter().chain(metrics).chain(compared);
-            let words = words.chain(trial.said.tainted.iter().cloned());
+            let words = words.chain(trial.said.taints().into_iter().map(str::to_owned));
             words.collect::<Vec<_>>().join(" ")
         }
         State::Right => "right; simulated, so it has no speed".to_owned(),
@@ -254,11 +256,26 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
                 problem.trials.len()
             )
         }
+        (None, _) if problem.trials.iter().any(CandidateRun::is_done) => not_judged(problem),
         (None, _) => "nothing fully timed".to_owned(),
     };
     let note = problem.note.as_ref().and_then(|note| note.lines().next());
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
     printable(&format!("{}: {answer}{}{note}", problem.key, decided(board, problem)))
+}
+
+/// Why of candidates that were fully timed none is the best.
+fn not_judged(problem: &Problem) -> String {
+    if let Some(objective) = &problem.objective {
+        return format!(
+            "the objective {} has no value for any candidate: it uses a name that is not measured",
+            objective.expression
+        );
+    }
+    let taints: BTreeSet<&str> =
+        problem.trials.iter().flat_map(|trial| trial.said.taints()).collect();
+    let taints = taints.into_iter().collect::<Vec<_>>().join(", ");
+    format!("no winner: samples are tainted ({taints}) on one side of every comparison")
 }
 
 /// The best by something else than time.

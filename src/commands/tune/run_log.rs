@@ -77,15 +77,14 @@ impl RunLog {
         }
         let baseline = board.problems[problem].baseline.filter(|one| *one != candidate);
         if let Some(baseline) = baseline {
-            let said = ParsedOutput { times: trial.beside.clone(), ..ParsedOutput::default() };
-            self.point(board, (problem, baseline), &said);
+            self.samples(board, (problem, baseline), &trial.beside);
         }
         let config = &board.candidates[candidate];
         let what = format!("{} {config}", board.problems[problem].key);
         match &trial.state {
-            State::Done => self.point(board, (problem, candidate), &trial.said),
+            State::Done => self.samples(board, (problem, candidate), &trial.said),
             State::Stopped(why) => {
-                self.point(board, (problem, candidate), &trial.said);
+                self.samples(board, (problem, candidate), &trial.said);
                 self.mark(format!("stopped: {what}: {why}"));
             }
             State::Invalid(invalid) => {
@@ -101,21 +100,38 @@ impl RunLog {
         self.write(&Record::Mark(Mark { at_ms: now_ms(), text }));
     }
 
-    fn point(&mut self, board: &Board, (problem, candidate): (usize, usize), said: &ParsedOutput) {
-        if said.times.is_empty() {
-            return;
-        }
+    /// Samples of one candidate: the clean ones, and those that are not to be judged.
+    pub(crate) fn samples(
+        &mut self,
+        board: &Board,
+        (problem, candidate): (usize, usize),
+        said: &ParsedOutput,
+    ) {
         let amount = board.problems[problem].amount_of(candidate);
         let config = board.candidates[candidate].to_string();
         let point = Point {
             key: board.problems[problem].key.clone(),
             config: Some(config).filter(|config| !config.is_empty()),
-            t_ns: said.times.clone(),
-            sm_mhz: said.sm_mhz.clone(),
             flops: amount.flops,
             bytes: amount.bytes,
-            tainted: said.tainted.clone(),
+            ..Point::default()
         };
+        let clean = (&said.times, &said.sm_mhz, &Vec::new());
+        let tainted = said.tainted.iter().map(|one| (&one.times, &one.sm_mhz, &one.why));
+        for (times, clocks, why) in std::iter::once(clean).chain(tainted) {
+            self.point(Point {
+                t_ns: times.clone(),
+                sm_mhz: clocks.clone(),
+                tainted: why.clone(),
+                ..point.clone()
+            });
+        }
+    }
+
+    fn point(&mut self, point: Point) {
+        if point.t_ns.is_empty() {
+            return;
+        }
         self.samples += point.t_ns.len() as u64;
         self.write(&Record::Point(Box::new(Taken { at_ms: Some(now_ms()), point, window: None })));
     }

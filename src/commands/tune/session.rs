@@ -21,8 +21,6 @@ use crate::commands::tune::workspace::Workspace;
 use crate::io::sink::export::tuned;
 use crate::io::sink::noise_file::machine;
 use crate::io::sink::state_file;
-use crate::runs::compare::Limits;
-use crate::runs::samples::Key;
 use crate::tuner::{
     Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, Winner, Winners,
     parse, search,
@@ -52,7 +50,6 @@ pub(crate) struct Session<'a> {
     pub(crate) libraries: Libraries,
     pub(crate) signals: Signals,
     pub(crate) watching: bool,
-    pub(crate) limits: &'a dyn Fn(&Key) -> Limits,
     pub(crate) export: Option<Target<'a>>,
     /// Where what was measured is kept, and whether it counts in this search.
     pub(crate) cache: Option<PathBuf>,
@@ -197,9 +194,9 @@ impl Session<'_> {
                 return (Board::default(), Some(invalid));
             }
         }
-        let (board, ended) = search(spec, self.limits, &mut workspace, &mut self.show);
+        let (board, ended) = search(spec, &mut workspace, &mut self.show);
         if ended == Ok(()) || self.signals.came().is_some() {
-            self.show.finish(&board, self.limits);
+            self.show.finish(&board);
         }
         let lost = ended == Err(Interrupted);
         if lost {

@@ -16,10 +16,8 @@ use crate::commands::output;
 use crate::commands::tune::run_log::RunLog;
 use crate::io::sink::jsonl;
 use crate::io::sink::table::Style;
-use crate::runs::compare::Limits;
-use crate::runs::samples::Key;
 use crate::text::{clean, fit, wrap};
-use crate::tuner::{Board, Observer, State};
+use crate::tuner::{Board, Observer, ParsedOutput, State};
 
 /// Rows of a table where the terminal does not say how many it has room for.
 const ROWS: usize = 24;
@@ -166,14 +164,14 @@ impl Show {
     }
 
     /// All problems judged; what changed since the last iteration.
-    pub(crate) fn finish(&mut self, board: &Board, limits: &dyn Fn(&Key) -> Limits) {
+    pub(crate) fn finish(&mut self, board: &Board) {
         let bests = board.problems.iter().map(|problem| {
             let best = problem.best()?;
             let name = board.candidates[best].to_string();
             Some((problem.key.clone(), name, problem.trials[best].series()))
         });
         let now = Past { iteration: self.iteration, bests: bests.collect() };
-        let since = since(&self.past, &now, limits);
+        let since = since(&self.past, &now);
         self.past.push(now);
         match self.view {
             View::Live => {
@@ -247,6 +245,16 @@ impl Observer for Show {
             let text = self.live(board);
             self.draw(&text);
         }
+    }
+
+    fn timed_again(
+        &mut self,
+        board: &Board,
+        problem: usize,
+        candidate: usize,
+        said: &ParsedOutput,
+    ) {
+        self.log.samples(board, (problem, candidate), said);
     }
 
     fn settled(&mut self, board: &Board, problem: usize, candidate: usize) {

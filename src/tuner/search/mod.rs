@@ -11,7 +11,6 @@ use super::spec::Spec;
 use super::strategy::{SEED, Space};
 use super::trial::{Board, CandidateRun, State};
 use crate::runs::compare::{Limits, Pair, Series, judge, judge_all};
-use crate::runs::samples::Key;
 
 /// Resamples the interval of a first block is drawn from.
 const RESAMPLES: usize = 2000;
@@ -62,16 +61,17 @@ pub trait Observer {
     fn changed(&mut self, board: &Board);
     /// A candidate has its last state, but for corrections when all are judged together.
     fn settled(&mut self, board: &Board, problem: usize, candidate: usize);
+    /// A settled candidate was timed once more, against the others that are close to the best.
+    fn timed_again(&mut self, board: &Board, problem: usize, candidate: usize, said: &ParsedOutput);
 }
 
 /// Tries every candidate on every problem. What was found stands on the board also when it ends early.
 pub fn search(
     spec: &Spec,
-    limits: &dyn Fn(&Key) -> Limits,
     runner: &mut dyn Runner,
     observer: &mut dyn Observer,
 ) -> (Board, Result<(), Interrupted>) {
-    let mut search = Search { spec, limits, runner, observer, board: Board::of(spec) };
+    let mut search = Search { spec, runner, observer, board: Board::of(spec) };
     search.observer.changed(&search.board);
     let ended = (0..search.board.problems.len()).try_for_each(|problem| search.solve(problem));
     (search.board, ended)
@@ -79,7 +79,6 @@ pub fn search(
 
 struct Search<'a> {
     spec: &'a Spec,
-    limits: &'a dyn Fn(&Key) -> Limits,
     runner: &'a mut dyn Runner,
     observer: &'a mut dyn Observer,
     board: Board,
@@ -160,7 +159,7 @@ impl Search<'_> {
     /// Takes a candidate as an earlier search left it, where one did.
     fn recall(&mut self, problem: usize, candidate: usize) -> bool {
         let Some(known) = self.runner.recall(&self.board, problem, candidate) else { return false };
-        let is_baseline = known.is_done() && known.beside.is_empty();
+        let is_baseline = known.is_done() && known.beside.samples() == 0;
         match (self.board.problems[problem].baseline, is_baseline) {
             (None, true) => self.board.problems[problem].baseline = Some(candidate),
             // Shares of another baseline's time say nothing.
@@ -191,11 +190,10 @@ impl Search<'_> {
 
     /// Writes the state and, where there is something to judge, what this candidate alone says.
     fn conclude(&mut self, problem: usize, candidate: usize, state: State) {
-        let limits = (self.limits)(&self.board.problems[problem].key);
         let trial = self.trial(problem, candidate);
         trial.state = state;
-        if !matches!(trial.state, State::Invalid(_)) && !trial.beside.is_empty() {
-            trial.judgement = Some(judge(&pair(trial), &limits));
+        if !matches!(trial.state, State::Invalid(_)) && trial.beside.samples() > 0 {
+            trial.judgement = Some(judge(&pair(trial), &Limits::default()));
         }
         self.measure(problem, candidate);
         let device = self.trial(problem, candidate).said.device.clone();
@@ -237,22 +235,22 @@ impl Search<'_> {
 
     /// Many candidates are many chances to be lucky: the ranks are corrected for their number.
     fn judge_together(&mut self, problem: usize) {
-        let limits = (self.limits)(&self.board.problems[problem].key);
         let trials = &mut self.board.problems[problem].trials;
         let mut judged: Vec<&mut CandidateRun> = trials
             .iter_mut()
             .filter(|trial| trial.judgement.is_some() && trial.is_done())
             .collect();
         let pairs: Vec<Pair> = judged.iter().map(|trial| pair(trial)).collect();
-        for (trial, judgement) in judged.iter_mut().zip(judge_all(&pairs, &limits)) {
+        for (trial, judgement) in judged.iter_mut().zip(judge_all(&pairs, &Limits::default())) {
             trial.judgement = Some(judgement);
         }
         self.observer.changed(&self.board);
     }
 }
 
+/// The clean samples of both sides.
 fn pair(trial: &CandidateRun) -> Pair {
-    let beside = Series::new(trial.beside.iter().copied());
+    let beside = Series::new(trial.beside.times.iter().copied());
     Pair { times: (beside, trial.series()), cycles: None }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::runs::compare::{Call, SplitMix};
-use crate::tuner::Parameters;
 use crate::tuner::spec::tests::spec;
+use crate::tuner::{Parameters, Tainted, Winner};
 
 /// A machine where everything is known: the true time of each candidate, and what is wrong with it.
 struct Machine {
@@ -16,6 +16,10 @@ struct Machine {
     patience: usize,
     /// Who won the last search.
     winner: Option<usize>,
+    /// From which run on the second candidate takes another time.
+    later: Option<(usize, f64)>,
+    /// Whether a run of a candidate is tainted, by how many it had before; then it takes three times as long.
+    tainted: fn(usize, usize) -> bool,
 }
 
 impl Machine {
@@ -28,6 +32,8 @@ impl Machine {
             runs: Vec::new(),
             patience: usize::MAX,
             winner: None,
+            later: None,
+            tainted: |_, _| false,
         }
     }
 }
@@ -42,35 +48,54 @@ impl Runner for Machine {
             return Err(Halt::Interrupted);
         }
         let slow = if self.slow == Some(self.runs.len()) { 3.0 } else { 1.0 };
-        let is_first = !self.runs.contains(&job.candidate);
+        let before = self.runs.iter().filter(|run| **run == job.candidate).count();
+        let is_first = before == 0;
+        let later = self.later.filter(|(from, _)| self.runs.len() >= *from && job.candidate == 1);
         self.runs.push(job.candidate);
         let invalid = |fault: Fault| Halt::Invalid(Invalid { fault, why: fault.word().to_owned() });
         let truth = (self.truth)(&board.candidates[job.candidate]).map_err(invalid)?;
+        let truth = later.map_or(truth, |later| later.1);
+        let is_tainted = (self.tainted)(job.candidate, before);
+        let slow = if is_tainted { 3.0 } else { slow };
         let truth = truth * slow * (1.0 + self.drift * self.runs.len() as f64);
         let sample = |random: &mut SplitMix| truth * (1.0 + 0.004 * (random.uniform() - 0.5));
-        let times = (0..job.samples).map(|_| sample(&mut self.random)).collect();
+        let mut times: Vec<f64> = (0..job.samples).map(|_| sample(&mut self.random)).collect();
+        let tainted = is_tainted.then(|| Tainted {
+            times: std::mem::take(&mut times),
+            why: vec!["throttled".to_owned()],
+            ..Tainted::default()
+        });
         // Measured once, as the child does; the slowest takes least.
         let energy = is_first.then(|| ("energy_j".to_owned(), 1.0 / truth));
         let numbers = energy.into_iter().collect();
-        Ok(ParsedOutput { times, error: Some(1e-7), numbers, ..ParsedOutput::default() })
+        let tainted = tainted.into_iter().collect();
+        Ok(ParsedOutput { times, tainted, error: Some(1e-7), numbers, ..ParsedOutput::default() })
     }
 }
 
 #[derive(Default)]
-struct Notes(Vec<usize>);
+struct Notes {
+    settled: Vec<usize>,
+    /// Samples of the final, by candidate.
+    finals: Vec<(usize, usize)>,
+}
 
 impl Observer for Notes {
     fn changed(&mut self, _: &Board) {}
 
     fn settled(&mut self, _: &Board, _: usize, candidate: usize) {
-        self.0.push(candidate);
+        self.settled.push(candidate);
+    }
+
+    fn timed_again(&mut self, _: &Board, _: usize, candidate: usize, said: &ParsedOutput) {
+        self.finals.push((candidate, said.samples()));
     }
 }
 
 fn tuned(more: &str, machine: &mut Machine) -> (Board, Result<(), Interrupted>, Vec<usize>) {
     let mut notes = Notes::default();
-    let (board, ended) = search(&spec(more), &|_| Limits::default(), machine, &mut notes);
-    (board, ended, notes.0)
+    let (board, ended) = search(&spec(more), machine, &mut notes);
+    (board, ended, notes.settled)
 }
 
 /// Least at b = 8, in a valley.
@@ -120,6 +145,47 @@ fn a_final_decides_between_those_that_are_close() {
     // Five rounds of six samples each, both in every round, after the search.
     let last = &machine.runs[machine.runs.len() - 10..];
     assert_eq!(last, [3, 2, 2, 3, 3, 2, 2, 3, 3, 2]);
+}
+
+/// It takes 97 beside the baseline's 100, and 101 in the final: then the baseline is the best, unchanged.
+#[test]
+fn a_final_that_the_baseline_wins_leaves_its_time_as_it_is() {
+    let mut machine =
+        Machine::new(|parameters| Ok(if parameters.0["b"] == "2" { 970.0 } else { 1000.0 }));
+    // One run to check and five of samples for the first; one, and ten in turn, for the second.
+    machine.later = Some((1 + 1 + 1 + 10, 1010.0));
+    let mut notes = Notes::default();
+    let (board, ended) = search(&spec("params.b = [1, 2]\n"), &mut machine, &mut notes);
+    let problem = &board.problems[0];
+    assert_eq!((ended, problem.best(), problem.ratio(0)), (Ok(()), Some(0), Some(1.0)));
+    assert!(problem.ratio(1).is_some_and(|ratio| (ratio - 1.01).abs() < 0.003), "{problem:?}");
+    assert_eq!(notes.finals, [(1, 30), (0, 30)]);
+    let winner = Winner::new(&board, problem, "5eed", 7).expect("a winner");
+    assert_eq!(winner.change, 0.0);
+    assert!((winner.best[0].median_ns - 1000.0).abs() < 3.0, "{winner:?}");
+}
+
+#[test]
+fn tainted_samples_make_no_winner_and_are_kept() {
+    let mut machine = Machine::new(valley);
+    machine.tainted = |_, _| true;
+    let (board, ended, _) = tuned(GRID, &mut machine);
+    let problem = &board.problems[0];
+    assert_eq!((ended, problem.best(), problem.ratio(0)), (Ok(()), None, None));
+    let trial = &problem.trials[3];
+    let judgement = trial.judgement.as_ref().expect("judged");
+    assert_eq!((judgement.call, trial.series().len()), (Call::Ambiguous, 0));
+    assert_eq!((trial.said.samples(), trial.beside.samples()), (30, 30));
+    assert!(Winner::new(&board, problem, "5eed", 7).is_none());
+
+    // Only the last block of each candidate is hot, and three times as slow.
+    let mut machine = Machine::new(valley);
+    machine.tainted = |candidate, runs| candidate != 0 && runs == 5;
+    let (board, ..) = tuned(GRID, &mut machine);
+    let trial = &board.problems[0].trials[3];
+    assert_eq!((trial.blocks.len(), trial.series().len()), (4, 24));
+    assert_eq!(trial.said.taints().into_iter().collect::<Vec<_>>(), ["throttled"]);
+    assert_eq!(board.problems[0].best(), Some(3));
 }
 
 /// The fastest has 16, and uses the most of what is to be least.

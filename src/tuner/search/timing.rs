@@ -54,7 +54,7 @@ impl Search<'_> {
             if is_candidate {
                 self.trial(problem, candidate).said.join(said);
             } else {
-                self.trial(problem, candidate).beside.extend(&said.times);
+                self.trial(problem, candidate).beside.join(said.clone());
                 self.trial(problem, baseline).said.join(said);
             }
         }
@@ -77,8 +77,8 @@ impl Search<'_> {
         samples: usize,
     ) -> Result<ParsedOutput, Halt> {
         let mut all = ParsedOutput::default();
-        while all.times.len() < samples {
-            let missing = samples - all.times.len();
+        while all.samples() < samples {
+            let missing = samples - all.samples();
             all.join(self.run(problem, candidate, missing)?);
         }
         Ok(all)
@@ -94,7 +94,7 @@ impl Search<'_> {
         if let Some(invalid) = said.invalid {
             return Err(Halt::Invalid(invalid));
         }
-        if said.times.is_empty() && !said.untimed {
+        if said.samples() == 0 && !said.untimed {
             let why = "it prints no line with name= and t_us=".to_owned();
             return Err(Halt::Invalid(Invalid { fault: Fault::Runtime, why }));
         }
@@ -110,9 +110,10 @@ impl Search<'_> {
         let best = problem.best()?;
         let best_ratio = problem.ratio(best)?;
         let trial = &problem.trials[candidate];
-        let (times, beside) = (trial.series(), Series::new(trial.beside.iter().copied()));
+        let (times, beside) = (trial.series(), Series::new(trial.beside.times.iter().copied()));
         let (_, interval) = ratio_of_medians(&beside, &times, 0.95, RESAMPLES)?;
-        let slower = trial.blocks.iter().copied().reduce(f64::min)? / best_ratio;
+        let [first, second] = trial.blocks[..] else { return None };
+        let slower = first.min(second) / best_ratio;
         (slower >= factor && interval.low.exp() > best_ratio)
             .then(|| format!("{slower:.1}x the best in two blocks; given up from {factor:.2}x on"))
     }
