@@ -22,8 +22,9 @@ impl Series {
         self.values.push(value.filter(|value| value.is_finite()));
     }
 
-    /// Forgets the newest values, so many.
+    /// Forgets the newest values, so many. Those that are kept no more do not come back in their place.
     pub fn forget(&mut self, newest: usize) {
+        self.values.drain(..self.values.len().saturating_sub(CAPACITY));
         self.values.truncate(self.values.len().saturating_sub(newest));
     }
 
@@ -48,6 +49,16 @@ mod tests {
         }
         assert_eq!(series.values()[0], Some(9400.0));
         assert_eq!(series.values.capacity(), CAPACITY + SLACK);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_replaced_by_older_values() {
+        for (newest, left) in [(10, CAPACITY - 10), (CAPACITY, 0)] {
+            let mut series = Series::default();
+            (0..CAPACITY + SLACK).for_each(|_| series.push(Some(1.0)));
+            series.forget(newest);
+            assert_eq!(series.values().len(), left);
+        }
     }
 
     #[test]
