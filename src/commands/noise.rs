@@ -23,7 +23,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     more: "Runs the program after -- (without one, the micro benchmark on the CPU) twice --blocks times and keeps the standard deviation of the medians of its processes \
            in $XDG_STATE_HOME/warpscope/noise.json, by machine, command and kernel. compare needs it where one process stands on each side.",
     args: &[
-        &[&args::SIDES, &args::BLOCKS, &args::RUN_LIMIT, &args::PARSERS, &args::PATTERN],
+        &[&args::NOISY, &args::BLOCKS, &args::RUN_LIMIT, &args::PARSERS, &args::PATTERN],
         &[&args::DEVICE, &args::PROFILE, &args::DTYPES],
         STYLE,
         CONFIG_FILE,
@@ -46,28 +46,45 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         CliError::Usage(why.to_owned())
     })?;
     let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;
-    let (command, blocks) = blocks(options)?;
+    let Blocks { command, blocks, signal } = blocks(options)?;
+    let before = noise.clone();
     let mut lines = format!("{:>9}  {:>9}  kernel\n", "deviation", "processes");
     for key in keys(blocks.iter()) {
         lines += &line(&key, &blocks, &command, &mut noise, options.is_ascii());
     }
+    output::print(&lines)?;
+    if noise == before {
+        let why = "no kernel has enough clean processes, so nothing is kept";
+        return signal.map(Exit::Signal).ok_or_else(|| CliError::Failed(why.to_owned()));
+    }
     noise_file::write(&path, &noise)
         .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
-    output::print(&lines)?;
     output::note(format_args!("kept for `{command}` in {}", path.display()));
     Ok(Exit::Fine)
 }
 
-/// The points of every process, in the order of time, and the name the noise is kept under.
-fn blocks(options: &Options) -> Result<(String, Vec<Vec<Point>>), CliError> {
-    let words = options.get(&args::SIDES);
+/// What was measured.
+struct Blocks {
+    /// The name the noise is kept under.
+    command: String,
+    /// The points of every process, in the order of time.
+    blocks: Vec<Vec<Point>>,
+    /// What the user ended it by.
+    signal: Option<u8>,
+}
+
+fn blocks(options: &Options) -> Result<Blocks, CliError> {
+    let words = options.get(&args::NOISY);
     if words.is_empty() {
         let exe = std::env::current_exe()?;
-        return Ok((own(&exe), own_blocks(&exe, options)?));
+        let (command, blocks) = (own(&exe), own_blocks(&exe, options)?);
+        return Ok(Blocks { command, blocks, signal: None });
     }
     let count = 2 * options.get(&args::BLOCKS).clamp(2, 10_000) as usize;
-    let blocks = processes(&Side::new(&words), &Measure::new(options)?, count)?;
-    Ok((command_name(&words), blocks))
+    let measure = Measure::new(options)?;
+    let (blocks, errors) = processes(&Side::new(&words), &measure, count)?;
+    errors.iter().for_each(|why| output::note(format_args!("error: {why}")));
+    Ok(Blocks { command: command_name(&words), blocks, signal: measure.signals.came() })
 }
 
 fn own(exe: &Path) -> String {

@@ -31,6 +31,8 @@ pub(crate) enum End {
 /// A run that ended.
 pub(crate) struct Ended {
     pub(crate) end: End,
+    /// From its start to its end; output that others still held open was waited for after that.
+    pub(crate) took: Duration,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
@@ -54,6 +56,7 @@ pub(crate) fn run(
     let mut command = Command::new(name);
     command.args(rest).current_dir(folder).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let begun = Instant::now();
     let mut child = command.spawn()?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (sender, events) = channel();
@@ -62,7 +65,7 @@ pub(crate) fn run(
         child.stderr.take().map(|pipe| collect(pipe, &sender)),
     ];
     std::thread::spawn(move || report_end(group, &sender));
-    let deadline = Instant::now() + limit;
+    let deadline = begun + limit;
     let mut open = outputs.iter().flatten().count();
     let killed = loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -74,6 +77,7 @@ pub(crate) fn run(
             Err(RecvTimeoutError::Timeout) => {}
         }
     };
+    let took = begun.elapsed();
     // Also after a good end: what it left behind would disturb the next run.
     let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     let status = child.wait()?;
@@ -84,7 +88,7 @@ pub(crate) fn run(
         open -= usize::from(matches!(event, Event::Closed));
     }
     let [stdout, stderr] = outputs.map(|output| output.map_or_else(Vec::new, |kept| taken(&kept)));
-    Ok(Ended { end: killed.unwrap_or(End::Exit(status)), stdout, stderr })
+    Ok(Ended { end: killed.unwrap_or(End::Exit(status)), took, stdout, stderr })
 }
 
 /// Waits without taking the exit code: the number of the group stays taken until it is killed.
@@ -176,6 +180,20 @@ mod tests {
         let ended = sh("sleep 1000 & echo done", 500, &|| false);
         assert!(matches!(ended.end, End::Exit(_)) && ended.stdout == b"done\n");
         assert!(start.elapsed() < Duration::from_secs(60));
+    }
+
+    /// The sleeper is in a session of its own and keeps the output open: it is not ended, and its output is waited for.
+    #[test]
+    fn output_that_others_hold_open_is_waited_for_and_not_counted() {
+        let start = Instant::now();
+        let folder = tempfile::tempdir().expect("a folder");
+        let ready = folder.path().join("ready").display().to_string();
+        let apart = format!("setsid sh -c 'echo $$; : >{ready}; exec sleep 600' &");
+        let ended = sh(&format!("{apart} until test -e {ready}; do :; done"), 500, &|| false);
+        assert!(start.elapsed() >= TAIL && ended.took < start.elapsed() - TAIL / 2);
+        let pid = String::from_utf8(ended.stdout).expect("is text").trim().parse().expect("a pid");
+        let pid = Pid::from_raw(pid).expect("a process");
+        rustix::process::kill_process(pid, Signal::KILL).expect("still runs");
     }
 
     #[test]

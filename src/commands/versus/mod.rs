@@ -14,7 +14,8 @@ use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, ST
 use crate::commands::compare::{CI, Shown, check_report, outcome, show};
 use crate::config::args;
 use crate::runs::samples::Scan;
-pub(crate) use turns::{Measure, Side, in_turn, processes};
+pub(crate) use turns::{Measure, Side, processes};
+use turns::{Turns, in_turn};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -23,7 +24,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     more: "Each block runs every program once, in alternating order (A B, B A), so that drift of the machine falls on all sides alike. \
            What a program prints is read as compare and record read it: documents of known benchmarks, lines such as name=gemm t_us=41.3, output named by --parse or --pattern; \
            of a program that prints none the wall time is taken. It ends as soon as every measurement is decided (FASTER, SLOWER or SAME), at --blocks, or on Ctrl-C, \
-           and says how many processes it would take where it is not. The chance of a false call is held at 1% over all looks.",
+           and says how many processes it would take where it is not. The chance of a false call is held at 1% over all looks. \
+           A process that fails ends it too: what was measured before is judged.",
     args: &[
         &[&args::SIDES, &args::MAX_BLOCKS, &args::RUN_LIMIT, &args::REVISIONS, &args::BUILD],
         &[&args::PARSERS, &args::PATTERN],
@@ -49,11 +51,14 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let words = options.get(&args::SIDES);
     let commands: Vec<&[String]> =
         words.split(|word| word == "--").filter(|words| !words.is_empty()).collect();
+    let (named, build) = (options.get(&args::REVISIONS), options.get(&args::BUILD));
+    if named.is_empty() && build.is_some() {
+        return Err(usage("--build builds revisions: name them by --rev"));
+    }
     let measure = Measure::new(options)?;
-    let named = options.get(&args::REVISIONS);
     let (sides, _trees) = match (commands.len(), named.len()) {
         (1, 2..) => {
-            let trees = revisions::Trees::check_out(&named, options.get(&args::BUILD), &measure)?;
+            let trees = revisions::Trees::check_out(&named, build, &measure)?;
             (trees.sides(commands[0]), Some(trees))
         }
         (2.., 0) => (commands.iter().map(|words| Side::new(words)).collect(), None),
@@ -65,11 +70,23 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         }
     };
     let most = options.get(&args::MAX_BLOCKS).clamp(2, 10_000) as usize;
-    let comparison = in_turn(&sides, &measure, most)?;
+    let turns = in_turn(&sides, &measure, most);
     let names: Vec<String> = sides.into_iter().map(|side| side.name).collect();
-    let shown = Shown { comparison: &comparison, names: &names, errors: &[] };
+    let signal = measure.signals.came().filter(|_| !turns.is_decided());
+    if turns.comparison.rows.is_empty() {
+        return signal.map(Exit::Signal).ok_or_else(|| nothing(&turns, &names));
+    }
+    let errors: Vec<String> = turns.errors.into_iter().collect();
+    let shown = Shown { comparison: &turns.comparison, names: &names, errors: &errors };
     show(&shown, options)?;
-    Ok(outcome(&shown, options))
+    Ok(signal.map_or_else(|| outcome(&shown, options), Exit::Signal))
+}
+
+/// Why there is nothing to compare.
+fn nothing(turns: &Turns, names: &[String]) -> CliError {
+    let errors = turns.errors.iter().cloned();
+    let alone = turns.comparison.alone.iter().map(|one| one.line(names));
+    CliError::Failed(errors.chain(alone).collect::<Vec<_>>().join("\n"))
 }
 
 fn usage(why: &str) -> CliError {

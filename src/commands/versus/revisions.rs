@@ -1,5 +1,6 @@
 //! Revisions of a repository side by side, each in a folder of its own.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +12,8 @@ use crate::commands::output;
 pub(crate) struct Trees {
     _folder: tempfile::TempDir,
     repository: PathBuf,
+    /// From the root of the repository to the current folder.
+    below: PathBuf,
     trees: Vec<(String, PathBuf)>,
 }
 
@@ -21,19 +24,30 @@ impl Trees {
         build: Option<String>,
         measure: &Measure,
     ) -> Result<Self, CliError> {
-        let folder = tempfile::tempdir()?;
-        let mut trees =
-            Self { repository: measure.folder.clone(), trees: Vec::new(), _folder: folder };
+        let mut trees = Self {
+            _folder: tempfile::tempdir()?,
+            repository: measure.folder.clone(),
+            below: PathBuf::new(),
+            trees: Vec::new(),
+        };
+        trees.below = trees.git(&["rev-parse", "--show-prefix"], &[])?.into();
         for (at, revision) in revisions.iter().enumerate() {
             let tree = trees._folder.path().join(at.to_string());
             trees
                 .git(&["worktree", "add", "--detach", "--quiet"], &[&tree, Path::new(revision)])?;
+            let place = tree.join(&trees.below);
             trees.trees.push((revision.clone(), tree));
+            if !place.is_dir() {
+                let why = format!("{revision} has no folder {}", trees.below.display());
+                return Err(CliError::Failed(why));
+            }
         }
         for (revision, tree) in &trees.trees {
             let Some(build) = &build else { continue };
             output::note(format_args!("building {revision}: {build}"));
-            let status = Command::new("sh").args(["-c", build]).current_dir(tree).status()?;
+            let mut command = Command::new("sh");
+            command.args(["-c", build]).current_dir(tree.join(&trees.below)).stdout(io::stderr());
+            let status = command.status()?;
             if !status.success() {
                 let why = format!("{revision}: `{build}` ended with {status}");
                 return Err(CliError::Failed(why));
@@ -47,17 +61,17 @@ impl Trees {
         let side = |(revision, tree): &(String, PathBuf)| Side {
             name: revision.clone(),
             words: words.to_vec(),
-            folder: Some(tree.clone()),
+            folder: Some(tree.join(&self.below)),
         };
         self.trees.iter().map(side).collect()
     }
 
-    fn git(&self, words: &[&str], paths: &[&Path]) -> Result<(), CliError> {
+    fn git(&self, words: &[&str], paths: &[&Path]) -> Result<String, CliError> {
         let mut git = Command::new("git");
         git.current_dir(&self.repository).args(words).args(paths);
         let output = git.output().map_err(|error| CliError::Failed(format!("git: {error}")))?;
         if output.status.success() {
-            return Ok(());
+            return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Err(CliError::Failed(format!("git {}: {said}", words.join(" "))))

@@ -45,6 +45,8 @@ args! {
         .help("Time limit of one run");
     SIDES: Vec<String> = operand(Form::Rest, "COMMANDS", Kind::Words)
         .help("Programs with their arguments, divided by --; the first is the baseline");
+    NOISY: Vec<String> = operand(Form::Rest, "COMMAND", Kind::Words)
+        .help("Program to measure, with its arguments");
     JOURNAL: PathBuf = operand(Form::RequiredOperand, "JOURNAL", Kind::Path)
         .help("Run log to read");
     EXPORT_FORMAT: String = option("format", "FORMAT", Kind::OneOf(EXPORT_IDS))

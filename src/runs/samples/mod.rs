@@ -172,6 +172,13 @@ pub const FORMATS: &[(&str, &str)] = &[
     ("lines", "lines of name=… t_us=…"),
 ];
 
+impl Reader {
+    /// Id of the format.
+    pub fn format(&self) -> &'static str {
+        self.format
+    }
+}
+
 /// Reads one form of a format.
 pub struct Reader {
     /// Id of the format.

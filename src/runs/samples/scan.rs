@@ -5,6 +5,7 @@
 
 use regex_lite::Regex;
 
+use super::gather::number;
 use super::{Point, parse_line};
 
 /// Tools whose lines can be asked for.
@@ -39,6 +40,11 @@ impl Scan {
         let asked = |name: &str| parsers.iter().any(|one| one == name);
         let pattern = pattern.map(compile).transpose()?;
         Ok(Self { triton: asked("triton").then(Triton::default), vllm: asked("vllm"), pattern })
+    }
+
+    /// Whether more than lines of warpscope's own is looked for.
+    pub fn is_asked(&self) -> bool {
+        self.triton.is_some() || self.vllm || self.pattern.is_some()
     }
 
     /// Looks into one line of a program's output.
@@ -94,7 +100,7 @@ fn compile(text: &str) -> Result<Regex, String> {
     ))
 }
 
-/// What the groups hold is written as a line of points and read as one: same checks, same limits.
+/// What the groups hold is written as a line of points and read as one: same checks, same limits. Thousands may be separated by commas.
 fn matched(pattern: &Regex, line: &str) -> Option<Found> {
     let groups = pattern.captures(line)?;
     let mut words = Vec::new();
@@ -102,11 +108,12 @@ fn matched(pattern: &Regex, line: &str) -> Option<Found> {
         let Some(value) = groups.name(name).map(|group| group.as_str().trim()) else { continue };
         let value: String = value.split_whitespace().collect::<Vec<_>>().join("_");
         if name == "per_s" {
-            let rate = value.replace(',', "").parse().ok().filter(|rate: &f64| *rate > 0.0);
-            let Some(rate) = rate else {
+            let Some(rate) = number(&value) else {
                 return Some(Found::Damaged(format!("per_s {value:?} is not a rate")));
             };
             words.push(format!("t_ns={}", 1e9 / rate));
+        } else if let Some(time) = number(&value).filter(|_| TIMES.contains(&name)) {
+            words.push(format!("{name}={time}"));
         } else if !value.is_empty() {
             words.push(format!("{name}={value}"));
         }
@@ -261,6 +268,13 @@ mod tests {
         assert!(matches!(&found[1..], [Found::Damaged(_)]), "{found:?}");
         let rate = scan(&[], Some(r"(?<per_s>[0-9,.]+) it/s"), &["2,000.0 it/s"]);
         assert_eq!(points(&rate), [("pattern".to_owned(), 5e5)]);
+        for (line, times) in [("1,234.5 ms", &[1_234.5e6][..]), ("1.5,2.5 ms", &[1.5e6, 2.5e6])] {
+            let found = scan(&[], Some(r"(?<t_ms>[0-9.,]+) ms"), &[line]);
+            assert!(
+                matches!(&found[..], [Found::Point(point)] if point.t_ns == times),
+                "{found:?}"
+            );
+        }
         for bad in ["(", "no groups", r"(?<speed>\d+)"] {
             let error = Scan::new(&[], Some(bad)).expect_err(bad);
             assert!(error.contains("--pattern"), "{error}");
