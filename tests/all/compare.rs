@@ -137,14 +137,19 @@ fn a_pull_request_gets_a_table_and_a_script_gets_rows() {
     );
     let change: f64 = cell(1, "change_share").parse().expect("a number");
     assert!((change - 0.1).abs() < 0.02, "{change}");
-    assert_eq!((cell(2, "call"), cell(2, "reason")), ("", "the other side does not have it"));
+    assert_eq!((cell(2, "run"), cell(2, "call")), (after.to_str().expect("text"), ""));
+    let reason = format!("in {}: the other side does not have it", before.display());
+    assert_eq!(cell(2, "reason"), reason);
     let both = compare(&[&before, &after], &["--csv", "--json"]);
     assert_eq!(both.status.code(), Some(2));
 }
 
+/// Last line of a run that ended well.
+const END: &str = "{\"type\":\"end\",\"at_ms\":9,\"samples\":30}\n";
+
 /// A journal of one run.
 fn journal(head: &str, name: &str, center: f64, seed: u64) -> String {
-    format!("{{\"type\":\"run\",\"schema\":1{head}}}\n{}", line(name, center, seed))
+    format!("{{\"type\":\"run\",\"schema\":1{head}}}\n{}{END}", line(name, center, seed))
 }
 
 #[test]
@@ -256,11 +261,116 @@ fn programs_in_turn_are_judged_by_what_they_print_or_by_their_time() {
     let timed = versus(&["--blocks", "2", "--csv", "--", "true", "--", "true", "--", "true"]);
     let rows = text(&timed.stdout);
     assert_eq!(rows.matches(",wall time,").count(), 2, "{rows}");
+    let built = versus(&["--build", "make", "--", "true", "--", "true"]);
+    assert!(built.status.code() == Some(2) && text(&built.stderr).contains("name them by --rev"));
     let failed = versus(&["--", "true", "--", "sh", "-c", "echo sorry >&2; exit 3"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(text(&failed.stderr).contains("ends with 3\n  sorry"), "{}", text(&failed.stderr));
     let alone = versus(&["--", "true"]);
     assert!(alone.status.code() == Some(2) && text(&alone.stderr).contains("name two programs"));
+}
+
+/// A program of the shell in a folder of its own, with `$n` the number of its runs so far.
+fn turns(folder: &Path, more: &[&str], script: &str) -> Output {
+    let count = "n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n >n";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+    command.arg("versus").args(more).args(["--json", "--", "echo", "name=gemm t_us=20", "--"]);
+    command.args(["sh", "-c", &format!("{count}; {script}")]).current_dir(folder);
+    command.output().expect("starts")
+}
+
+/// As often slower as faster: nothing is decided before the fifth run.
+const UNDECIDED: &str = "echo name=gemm t_us=$((n % 2 * 20 + 10))";
+
+#[test]
+fn what_was_measured_before_a_failure_or_a_signal_is_judged() {
+    for (then, more, exit, error) in [
+        ("echo sorry >&2; exit 3", &[][..], 0, "ends with 3"),
+        ("echo sorry >&2; exit 3", &["--fail-on", "error"], 1, "ends with 3"),
+        ("kill -INT $PPID; exec sleep 1000", &["--fail-on", "error"], 130, ""),
+    ] {
+        let folder = Folder::new();
+        let script = format!("[ $n -lt 5 ] || {{ {then}; }}; {UNDECIDED}");
+        let output = turns(folder.0.path(), more, &script);
+        assert_eq!(output.status.code(), Some(exit), "{then}: {}", text(&output.stderr));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let row = &document["rows"][0];
+        assert_eq!((&row["call"], &row["after"]["processes"]), (&"ambiguous".into(), &4.into()));
+        let errors = document["errors"].as_array().expect("a list");
+        assert_eq!(errors.len(), usize::from(!error.is_empty()), "{document}");
+        assert!(errors.iter().all(|why| why.as_str().is_some_and(|why| why.contains(error))));
+    }
+    let folder = Folder::new();
+    let ended = turns(folder.0.path(), &[], "kill -INT $PPID; exec sleep 1000");
+    assert_eq!((ended.status.code(), text(&ended.stdout)), (Some(130), String::new()));
+}
+
+#[test]
+fn what_of_an_output_cannot_be_read_is_an_error() {
+    let google = |more: &str| {
+        format!("{{\"context\":{{}},\"benchmarks\":[{{\"name\":\"gemm\",\"real_time\":5}}{more}")
+    };
+    let failed = google(",{\"name\":\"BM_y\",\"error_occurred\":true}]}");
+    for (printed, exit, said) in [
+        ("name=gemm t_us=20\nname=zero t_us=0", 1, "0"),
+        (&failed, 1, "BM_y failed"),
+        (&google(""), 1, "damaged"),
+        ("name=gemm t_us=0", 1, "0"),
+        ("name=gemm t_us=20", 0, ""),
+    ] {
+        let folder = Folder::new();
+        folder.file("out", printed);
+        let more = ["--fail-on", "error", "--blocks", "3"];
+        let output = turns(folder.0.path(), &more, "cat out");
+        let all = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.code() == Some(exit) && all.contains(said), "{printed}: {all}");
+        assert!(!all.contains("wall time"), "{printed}: {all}");
+    }
+    let folder = Folder::new();
+    let lines = "echo name=gemm t_us=20; echo took 7 ms";
+    let more = ["--pattern", "took (?<t_ms>[0-9]+)", "--blocks", "3"];
+    let output = turns(folder.0.path(), &more, lines);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["rows"][0]["key"], "gemm", "{document}");
+    assert_eq!(document["not_compared"][0]["key"], "pattern", "{document}");
+}
+
+#[test]
+fn revisions_are_built_and_run_in_the_folder_they_are_named_in() {
+    let folder = Folder::new();
+    let inner = folder.0.path().join("inner");
+    std::fs::create_dir(&inner).expect("a folder");
+    folder.file("inner/bench.sh", "echo name=gemm t_us=20\n");
+    let run = |program: &str, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(&inner);
+        command.envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "a")));
+        command.envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "a@b")));
+        command.output()
+    };
+    if run("git", &["init", "--quiet", ".."]).is_err() {
+        return println!("SKIPPED (no git)");
+    }
+    for words in [&["add", "."][..], &["commit", "--quiet", "--message", "a"]] {
+        assert!(run("git", words).expect("starts").status.success());
+    }
+    let words = ["versus", "--json", "--build", "echo built; test -f bench.sh", "--rev", "HEAD"];
+    let words = [&words[..], &["--rev", "HEAD", "--", "sh", "bench.sh"]].concat();
+    let output = run(env!("CARGO_BIN_EXE_warpscope"), &words).expect("starts");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("only JSON");
+    assert_eq!(document["rows"][0]["call"], "same", "{document}{}", text(&output.stderr));
+}
+
+#[test]
+fn noise_that_was_not_measured_is_not_said_to_be_kept() {
+    let folder = Folder::new();
+    for (script, exit) in [("kill -INT $PPID; exec sleep 1000", 130), ("echo name=k t_us=0", 1)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+        command.args(["noise", "--", "sh", "-c", script]).env_clear();
+        let output = command.env("XDG_STATE_HOME", folder.0.path()).output().expect("starts");
+        assert_eq!(output.status.code(), Some(exit), "{script}");
+        assert!(!text(&output.stderr).contains("kept for"), "{}", text(&output.stderr));
+    }
 }
 
 /// What is called depends on what else the machine does; that both sides are measured and judged by its own noise does not.
@@ -410,6 +520,70 @@ fn runs_are_kept_by_name_compared_with_and_replaced_where_nothing_fails() {
     let same = run(&old, &both);
     assert_eq!(same.0, Some(0), "{same:?}");
     assert!(same.2.contains("kept as feature/x"), "{}", same.2);
+
+    let save = ["--save-baseline", "feature/x", "--fail-on", "error"];
+    let rubbish = [folder.file("rubbish.txt", "rubbish")];
+    let killed = [folder.file("killed.jsonl", &journal("", "gemm", 1.0, 1).replace(END, ""))];
+    for (files, more, exit, why) in [
+        (&rubbish[..], &save[..], 2, "rubbish.txt"),
+        (&killed, &save, 1, "a run was cut off"),
+        (&old, &[&save[..], &["--json"]].concat(), 2, "nothing is compared"),
+        (&old, &[&save[..], &["--github"]].concat(), 2, "nothing is compared"),
+    ] {
+        let refused = run(files, more);
+        assert_eq!(refused.0, Some(exit), "{refused:?}");
+        assert!(refused.2.contains(why) && !refused.2.contains("kept as"), "{}", refused.2);
+    }
+    assert_eq!(run(&old, &both).0, Some(0), "what was kept is still there");
+}
+
+/// Of three runs the last lacks a kernel.
+#[test]
+fn what_is_missing_is_missing_of_the_run_that_lacks_it() {
+    let folder = Folder::new();
+    let gone = line("gone", 5.0, 2);
+    let [base, whole, lacking] =
+        [("base.txt", &gone), ("whole.txt", &gone), ("lacking.txt", &String::new())]
+            .map(|(name, more)| folder.file(name, &(line("gemm", 40.0, 1) + more)));
+    let files = [base.as_path(), &whole, &lacking];
+    let names = files.map(|path| path.display().to_string());
+    let report = folder.0.path().join("report.xml");
+    let junit = ["--junit", report.to_str().expect("text"), "--fail-on", "missing", "--github"];
+    let output = compare(&files, &junit);
+    assert_eq!(output.status.code(), Some(1));
+    let said = format!("in {} against {}: the other side does not have it", names[0], names[2]);
+    assert!(text(&output.stdout).contains(&said), "{}", text(&output.stdout));
+    let annotation = format!("::{}: the other side", names[2]);
+    assert!(text(&output.stderr).contains(&annotation), "{}", text(&output.stderr));
+    let xml = std::fs::read_to_string(&report).expect("a report");
+    let failures: Vec<&str> = xml.lines().filter(|line| line.contains("<testsuite ")).collect();
+    assert!(failures[0].contains("whole.txt\" tests=\"2\" failures=\"0\""), "{xml}");
+    assert!(failures[1].contains("lacking.txt\" tests=\"2\" failures=\"1\""), "{xml}");
+    let document = compare(&files, &["--json"]).stdout;
+    let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+    let missing = &document["not_compared"][0];
+    assert_eq!((&missing["run"], &missing["against"]), (&(*names[0]).into(), &(*names[2]).into()));
+    let csv = text(&compare(&files, &["--csv"]).stdout);
+    let row = csv.lines().last().expect("a row");
+    assert!(row.starts_with(&format!("{},gone,", names[2])), "{csv}");
+}
+
+#[test]
+fn a_run_without_a_measurement_or_an_end_is_an_error() {
+    let folder = Folder::new();
+    let good = folder.file("good.jsonl", &journal("", "gemm", 40.0, 1));
+    let again = journal(",\"commit\":\"c1\"", "gemm", 40.0, 1);
+    let empty = format!("{{\"type\":\"run\",\"schema\":1,\"commit\":\"c2\"}}\n{END}");
+    for (text_of_it, why) in [
+        (again.clone() + &empty, "the newest run holds no measurement"),
+        (again.replace(END, "") + &again, "a run was cut off"),
+        (again.replace(END, ""), "a run was cut off"),
+    ] {
+        let bad = folder.file("bad.jsonl", &text_of_it);
+        let output = compare(&[&good, &bad], &["--fail-on", "error"]);
+        assert_eq!(output.status.code(), Some(1), "{text_of_it}");
+        assert!(text(&output.stdout).contains(why), "{}", text(&output.stdout));
+    }
 }
 
 #[test]

@@ -58,12 +58,10 @@ fn annotations(shown: &Shown<'_>, fail_on: &FailOn) -> Vec<String> {
         let title = format!("{}: {}", row.judgement.call, name(row));
         (fails || row.judgement.call == Call::Slower).then(|| line(fails, &title, &message(row)))
     });
-    let missing = shown
-        .comparison
-        .alone
-        .iter()
-        .filter(|one| one.run == 0)
-        .map(|one| line(fail_on.missing(), &format!("MISSING: {}", alone_name(one)), &one.why));
+    let missing = shown.comparison.alone.iter().filter(|one| one.is_missing).map(|one| {
+        let text = format!("{}: {}", shown.names[one.run + 1], one.why);
+        line(fail_on.missing(), &format!("MISSING: {}", alone_name(one)), &text)
+    });
     let errors = shown.errors.iter().map(|why| line(fail_on.error(), "ERROR", why));
     rows.chain(missing).chain(errors).collect()
 }
@@ -83,11 +81,8 @@ fn junit(shown: &Shown<'_>, fail_on: &FailOn, out: &mut dyn Write) -> io::Result
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>")?;
     for (run, suite) in shown.names.iter().skip(1).enumerate() {
         let rows: Vec<&Row> = shown.comparison.rows.iter().filter(|row| row.run == run).collect();
-        let missing: Vec<&Alone> = if run == 0 {
-            shown.comparison.alone.iter().filter(|one| one.run == 0).collect()
-        } else {
-            Vec::new()
-        };
+        let alone = shown.comparison.alone.iter();
+        let missing: Vec<&Alone> = alone.filter(|one| one.run == run && one.is_missing).collect();
         let errors = if run == 0 { shown.errors } else { &[] };
         let failed = rows.iter().filter(|row| fail_on.call(row.judgement.call)).count();
         let (gone, skipped) =
@@ -155,7 +150,13 @@ mod tests {
         let gone = Key { name: "gone".into(), ..Key::default() };
         Comparison {
             rows: vec![row("foo<int, 2>", Call::Slower), row("b", Call::Same)],
-            alone: vec![Alone { key: gone, config: String::new(), run: 0, why: "why".into() }],
+            alone: vec![Alone {
+                key: gone,
+                config: String::new(),
+                run: 0,
+                is_missing: true,
+                why: "why".into(),
+            }],
         }
     }
 
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("::warning title=SLOWER%3A foo<int%2C 2>::"), "{lines:?}");
         assert!(lines[0].ends_with("100 %25%0Asure"), "{lines:?}");
-        assert_eq!(lines[1], "::error title=MISSING%3A gone::why");
+        assert_eq!(lines[1], "::error title=MISSING%3A gone::new: why");
         assert_eq!(lines[2], "::warning title=ERROR::a.json: exit code 1");
     }
 

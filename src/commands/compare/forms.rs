@@ -58,6 +58,7 @@ struct JsonEffect {
 #[derive(Serialize)]
 struct JsonAlone<'a> {
     run: &'a str,
+    against: &'a str,
     key: String,
     config: &'a str,
     why: &'a str,
@@ -74,7 +75,8 @@ pub(crate) fn document<'a>(shown: &Shown<'a>) -> Document<'a> {
             .alone
             .iter()
             .map(|one| JsonAlone {
-                run: &names[one.run],
+                run: &names[one.sides().0],
+                against: &names[one.sides().1],
                 key: one.key.to_string(),
                 config: &one.config,
                 why: &one.why,
@@ -158,10 +160,11 @@ pub(crate) fn csv(shown: &Shown<'_>) -> String {
         text += &line([shown.names[row.run + 1].clone()].into_iter().chain(cells));
     }
     for one in &shown.comparison.alone {
+        let reason = format!("in {}: {}", shown.names[one.sides().0], one.why);
         let about = Row {
             key: one.key.clone(),
             config: one.config.clone(),
-            judgement: Judgement { reason: one.why.clone(), ..Judgement::default() },
+            judgement: Judgement { reason, ..Judgement::default() },
             ..Row::default()
         };
         let told = ["name", "shape", "dtype", "device", "config", "reason"];
@@ -169,7 +172,7 @@ pub(crate) fn csv(shown: &Shown<'_>) -> String {
             true => (column.1)(&about),
             false => String::new(),
         });
-        text += &line([shown.names[one.run].clone()].into_iter().chain(cells));
+        text += &line([shown.names[one.run + 1].clone()].into_iter().chain(cells));
     }
     text
 }
@@ -207,13 +210,7 @@ pub(crate) fn markdown(shown: &Shown<'_>) -> String {
         text += "\nNot compared:\n\n";
     }
     for one in &shown.comparison.alone {
-        let name = format!("{} {}", one.key, one.config);
-        text += &format!(
-            "- {} in {}: {}\n",
-            escaped(name.trim()),
-            escaped(&shown.names[one.run]),
-            escaped(&one.why)
-        );
+        text += &format!("- {}\n", escaped(&one.line(shown.names)));
     }
     text
 }

@@ -72,13 +72,54 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     check_report(options)?;
     let kept = Baselines::new(options)?;
     let sides = sides(options, &kept)?;
-    if sides.len() == 1 {
-        kept.save(&sides[0].files)?;
-        return Ok(Exit::Fine);
+    let is_alone = sides.len() == 1;
+    if is_alone && is_shown(options) {
+        let why = "with --save-baseline alone nothing is compared, so there is no report; name a --baseline too";
+        return Err(CliError::Usage(why.to_owned()));
     }
-    let (mut runs, mut machines, mut commands) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let mut errors = Vec::new();
-    for side in &sides {
+    let Gathered { runs, machines, commands, errors } = gather(&sides)?;
+    let known = known_noise(options, &commands);
+    let terms = Terms { known: &|key| known.spread(key), ..Terms::default() };
+    let comparison = compare_groups(runs, &terms);
+    let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
+    let shown = Shown { comparison: &comparison, names: &names, errors: &errors };
+    if is_alone {
+        errors.iter().for_each(|why| output::note(format_args!("error: {why}")));
+    } else {
+        show(&shown, options)?;
+    }
+    if let Some(warning) = other_machine(&comparison, &machines) {
+        output::note(format_args!("warpscope: {warning}"));
+    }
+    let exit = outcome(&shown, options);
+    if exit == Exit::Fine {
+        let new = &sides[usize::from(!is_alone)..];
+        let new: Vec<PathBuf> = new.iter().flat_map(|side| side.files.clone()).collect();
+        kept.save(&new)?;
+    }
+    Ok(exit)
+}
+
+/// Whether the options ask for a report of a comparison.
+fn is_shown(options: &Options) -> bool {
+    let is_form = options.form() != Form::Text;
+    is_form || options.get(&args::JUNIT).is_some() || options.get(&args::GITHUB)
+}
+
+/// What the files of all sides hold.
+#[derive(Default)]
+struct Gathered {
+    /// By side.
+    runs: Vec<Groups>,
+    /// Devices of the machines of each side.
+    machines: Vec<BTreeSet<String>>,
+    commands: BTreeSet<String>,
+    errors: Vec<String>,
+}
+
+fn gather(sides: &[Files]) -> Result<Gathered, CliError> {
+    let mut all = Gathered::default();
+    for side in sides {
         let (mut groups, mut devices) = (Groups::default(), BTreeSet::new());
         for path in &side.files {
             let read = read::read(path, &mut groups)?;
@@ -86,27 +127,13 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
                 output::note(format_args!("{}: {remark}", path.display()));
             }
             devices.extend(read.devices);
-            commands.extend(read.commands);
-            errors.extend(read.errors.iter().map(|why| format!("{}: {why}", path.display())));
+            all.commands.extend(read.commands);
+            all.errors.extend(read.errors.iter().map(|why| format!("{}: {why}", path.display())));
         }
-        runs.push(groups);
-        machines.push(devices);
+        all.runs.push(groups);
+        all.machines.push(devices);
     }
-    let known = known_noise(options, &commands);
-    let terms = Terms { known: &|key| known.spread(key), ..Terms::default() };
-    let comparison = compare_groups(runs, &terms);
-    let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
-    let shown = Shown { comparison: &comparison, names: &names, errors: &errors };
-    show(&shown, options)?;
-    if let Some(warning) = other_machine(&comparison, &machines) {
-        output::note(format_args!("warpscope: {warning}"));
-    }
-    let exit = outcome(&shown, options);
-    if exit == Exit::Fine {
-        let new: Vec<PathBuf> = sides[1..].iter().flat_map(|side| side.files.clone()).collect();
-        kept.save(&new)?;
-    }
-    Ok(exit)
+    Ok(all)
 }
 
 /// Files that are one side.
@@ -198,7 +225,7 @@ impl FailOn {
 /// 1 where what must not be was found.
 pub(crate) fn outcome(shown: &Shown<'_>, options: &Options) -> Exit {
     let fail_on = FailOn::new(options);
-    let is_missing = shown.comparison.alone.iter().any(|one| one.run == 0);
+    let is_missing = shown.comparison.alone.iter().any(|one| one.is_missing);
     let called = shown.comparison.rows.iter().any(|row| fail_on.call(row.judgement.call));
     let failed = !shown.errors.is_empty() && fail_on.error();
     let fails = called || failed || (is_missing && fail_on.missing());

@@ -124,6 +124,7 @@ fn run_log(input: impl BufRead, groups: &mut Groups) -> io::Result<Contents> {
         if let Record::Run(_) = &record {
             stream.flush(&mut |point, regime| now.groups.add(point, regime));
             left_out += newest.take(std::mem::take(&mut now));
+            now.is_cut_off = true;
         }
         if let Record::Run(run) | Record::Identity(run) = &record {
             now.command = run.command_name();
@@ -131,10 +132,14 @@ fn run_log(input: impl BufRead, groups: &mut Groups) -> io::Result<Contents> {
         }
         if let Record::End(end) = &record {
             now.errors.extend(end.failure());
+            now.is_cut_off = false;
         }
         stream.take(record, &mut |point, regime| now.groups.add(point, regime));
     }
     stream.flush(&mut |point, regime| now.groups.add(point, regime));
+    if now.groups.points() == 0 {
+        now.errors.push("the newest run holds no measurement".to_owned());
+    }
     left_out += newest.take(now);
     groups.absorb(newest.groups);
     let skipped = reader.skipped();
@@ -159,11 +164,16 @@ struct Runs {
     command: String,
     state: (Option<String>, Dirty),
     errors: Vec<String>,
+    /// Whether its last line is missing.
+    is_cut_off: bool,
 }
 
 impl Runs {
     /// Takes the run that ended; gives the number of those that were of another state.
     fn take(&mut self, mut run: Self) -> usize {
+        if run.is_cut_off {
+            run.errors.push("a run was cut off, or goes on".to_owned());
+        }
         if run.groups.points() == 0 {
             self.errors.append(&mut run.errors);
             return 0;

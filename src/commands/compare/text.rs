@@ -21,10 +21,7 @@ pub(crate) fn text(shown: &Shown<'_>, style: Style) -> String {
         text += "not compared\n";
     }
     for one in &comparison.alone {
-        let what = format!("{} {}", one.key, one.config);
-        let line = format!("  {} in {}: {}\n", what.trim(), names[one.run], one.why);
-        text += &clean(line.trim_end(), style.ascii);
-        text.push('\n');
+        text += &format!("  {}\n", clean(&one.line(names), style.ascii));
     }
     for why in shown.errors {
         text += &format!("error: {}\n", clean(why, style.ascii));

@@ -163,7 +163,7 @@ fn left_out(look: Look<'_>, comparison: &Comparison, width: usize) -> Vec<Line<'
     }
     let mut lines = vec![Line::default(), Line::styled("Not compared", look.style(Role::Header))];
     for one in &comparison.alone {
-        let letter = if one.run == 0 { "A" } else { "B" };
+        let letter = if one.is_missing { "A" } else { "B" };
         let what = format!("{} {}", one.key, one.config);
         let text = format!("{}: {}", what.trim_end(), one.why);
         lines.extend(section(look, letter, &text, Role::Muted, width));

@@ -75,10 +75,27 @@ pub struct Alone {
     pub key: Key,
     /// What was varied.
     pub config: String,
-    /// The run it is in: 0 is the baseline.
+    /// Which of the compared runs, from 0; the baseline is not counted.
     pub run: usize,
+    /// Whether the baseline has it and this run does not; else this run has it and the baseline does not.
+    pub is_missing: bool,
     /// Why it was not compared.
     pub why: String,
+}
+
+impl Alone {
+    /// The side that has it, and the one that does not, counted from the baseline.
+    pub fn sides(&self) -> (usize, usize) {
+        let run = self.run + 1;
+        if self.is_missing { (0, run) } else { (run, 0) }
+    }
+
+    /// One line about it; the names are those of all sides.
+    pub fn line(&self, names: &[String]) -> String {
+        let what = format!("{} {}", self.key, self.config);
+        let (side, other) = self.sides();
+        format!("{} in {} against {}: {}", what.trim(), names[side], names[other], self.why)
+    }
 }
 
 /// Everything a comparison says.
@@ -289,7 +306,7 @@ pub fn compare_groups(runs: Vec<Groups>, terms: &Terms<'_>) -> Comparison {
     for (run, groups) in runs.iter().enumerate() {
         for (group, after) in groups {
             let Some(before) = base.get(group) else {
-                comparison.alone.push(alone(group, run + 1, &base));
+                comparison.alone.push(alone(group, (run, false), &base));
                 continue;
             };
             pairs.push(processes(before, after, terms.design, (terms.known)(&group.key)));
@@ -303,9 +320,8 @@ pub fn compare_groups(runs: Vec<Groups>, terms: &Terms<'_>) -> Comparison {
             });
         }
         let missing = base.keys().filter(|group| !groups.contains_key(*group));
-        comparison.alone.extend(missing.map(|group| alone(group, 0, groups)));
+        comparison.alone.extend(missing.map(|group| alone(group, (run, true), groups)));
     }
-    comparison.alone.dedup();
     for (row, judgement) in comparison.rows.iter_mut().zip(judge_processes(&pairs, &terms.limits)) {
         row.judgement = judgement;
         if let Some(why) = row.all_tainted() {
@@ -344,7 +360,11 @@ fn processes(before: &Sorted, after: &Sorted, design: Design, known: Option<Spre
 }
 
 /// Why a group has no counterpart: the nearest thing on the other side differs in what may not differ.
-fn alone(group: &Group, run: usize, others: &BTreeMap<Group, Sorted>) -> Alone {
+fn alone(
+    group: &Group,
+    (run, is_missing): (usize, bool),
+    others: &BTreeMap<Group, Sorted>,
+) -> Alone {
     let same_key = || others.keys().filter(|other| other.key == group.key);
     let without_device = |key: &Key| Key { device: None, ..key.clone() };
     let elsewhere = others.keys().find(|other| {
@@ -362,7 +382,7 @@ fn alone(group: &Group, run: usize, others: &BTreeMap<Group, Sorted>) -> Alone {
     } else {
         "the other side does not have it".to_owned()
     };
-    Alone { key: group.key.clone(), config: group.config.clone(), run, why }
+    Alone { key: group.key.clone(), config: group.config.clone(), run, is_missing, why }
 }
 
 /// What the other side has of something in another configuration.
