@@ -63,7 +63,7 @@ pub struct ParsedOutput {
 pub struct Tainted {
     /// Their times, nanoseconds.
     pub times: Vec<f64>,
-    /// Clock of each, MHz; as many as times, or none.
+    /// Clocks, MHz, as their line has them.
     pub sm_mhz: Vec<f64>,
     /// Why they are not judged: `throttled`.
     pub why: Vec<String>,
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn tainted_samples_are_kept_apart() {
-        let text = "name=a t_us=1,2 sm_mhz=1500\nname=a t_us=9 sm_mhz=700 tainted=throttled\nname=a t_us=3 sm_mhz=1500";
+        let text = "name=a t_us=1,2 sm_mhz=1500,1500\nname=a t_us=9 sm_mhz=700 tainted=throttled\nname=a t_us=3 sm_mhz=1500";
         let said = read_output(text).expect("reads");
         assert_eq!((&said.times[..], said.sm_mhz.len()), (&[1000.0, 2000.0, 3000.0][..], 3));
         let tainted =

@@ -562,7 +562,8 @@ fn what_is_missing_is_missing_of_the_run_that_lacks_it() {
     let document = compare(&files, &["--json"]).stdout;
     let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
     let missing = &document["not_compared"][0];
-    assert_eq!((&missing["run"], &missing["against"]), (&(*names[0]).into(), &(*names[2]).into()));
+    assert_eq!(missing["run"], names[0], "{document}");
+    assert_eq!(missing["against"], names[2], "{document}");
     let csv = text(&compare(&files, &["--csv"]).stdout);
     let row = csv.lines().last().expect("a row");
     assert!(row.starts_with(&format!("{},gone,", names[2])), "{csv}");
@@ -574,14 +575,14 @@ fn a_run_without_a_measurement_or_an_end_is_an_error() {
     let good = folder.file("good.jsonl", &journal("", "gemm", 40.0, 1));
     let again = journal(",\"commit\":\"c1\"", "gemm", 40.0, 1);
     let empty = format!("{{\"type\":\"run\",\"schema\":1,\"commit\":\"c2\"}}\n{END}");
-    for (text_of_it, why) in [
+    for (runs, why) in [
         (again.clone() + &empty, "the newest run holds no measurement"),
         (again.replace(END, "") + &again, "a run was cut off"),
         (again.replace(END, ""), "a run was cut off"),
     ] {
-        let bad = folder.file("bad.jsonl", &text_of_it);
+        let bad = folder.file("bad.jsonl", &runs);
         let output = compare(&[&good, &bad], &["--fail-on", "error"]);
-        assert_eq!(output.status.code(), Some(1), "{text_of_it}");
+        assert_eq!(output.status.code(), Some(1), "{runs}");
         assert!(text(&output.stdout).contains(why), "{}", text(&output.stdout));
     }
 }

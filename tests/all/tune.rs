@@ -175,7 +175,8 @@ fn a_final_that_the_baseline_wins_keeps_the_time_that_was_measured() {
 
 #[test]
 fn tainted_samples_are_recorded_as_such_and_make_no_winner() {
-    let script = format!("{VALLEY}\nsay ' error=0 sm_mhz=900 tainted=throttled'");
+    let clocks = "clocks=$(yes 900 | head -n $samples | paste -s -d ,)";
+    let script = format!("{VALLEY}\n{clocks}\nsay \" error=0 sm_mhz=$clocks tainted=throttled\"");
     let desk = Desk::new(&script, &format!("{RUN}{BY_ERROR}"));
     let output = desk.once(&[]);
     let said = text(&output.stdout);
