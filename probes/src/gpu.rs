@@ -281,6 +281,9 @@ pub struct Gpu {
     /// MIG instances, empty where there are none.
     #[serde(default)]
     pub mig: Vec<MigInstance>,
+    /// Why its processes could not be listed. The frame then holds none of them, or not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes_failed: Option<String>,
     /// Xid errors the driver reported while the GPU was watched, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xids: Vec<XidCount>,

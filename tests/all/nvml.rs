@@ -604,6 +604,23 @@ fn processes_are_joined_by_pid_and_foreign_ones_kept() {
 }
 
 #[test]
+fn a_list_that_cannot_be_read_is_not_an_empty_one() {
+    let failed = |scenario| {
+        let section = Bench::new(scenario).poll();
+        (section.processes.len(), section.gpus[0].processes_failed.clone())
+    };
+    for (scenario, count, why) in [
+        ("t4+procs", 3, None),
+        ("t4", 0, None),
+        ("t4+procs+weird:999", 0, Some("NVML error 999")),
+        ("t4+procs+weird:4", 0, Some("permission denied")),
+        ("t4+procs+weird:3", 0, Some("the driver does not list them")),
+    ] {
+        assert_eq!(failed(scenario), (count, why.map(str::to_owned)), "{scenario}");
+    }
+}
+
+#[test]
 fn a_suspended_laptop_gpu_is_shown_and_not_woken() {
     let sysfs = Sysfs::new(&[("0000:01:00.0", 0x28e0, "suspended")]);
     let mut bench = Bench::with(OwnNvml::new("optimus"), sysfs.root().into());

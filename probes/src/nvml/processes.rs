@@ -42,6 +42,7 @@ pub(super) fn want_every_list(_: &Probe<'_>, slot: &mut Slot) {
 /// computing processes changed, or when everything is wanted.
 pub(super) fn list(probe: &Probe<'_>, slot: &mut Slot) {
     slot.processes.clear();
+    slot.gpu.processes_failed = None;
     if probe.device().is_none() {
         return;
     }
@@ -52,8 +53,8 @@ pub(super) fn list(probe: &Probe<'_>, slot: &mut Slot) {
     let mut before = std::mem::take(&mut slot.lists);
     for (at, list) in LISTS.iter().enumerate() {
         if at == 0 || before.every || before.held[at] {
-            let claimed: usize = instances.iter().map(|mig| add(probe, slot, *mig, list)).sum();
-            slot.lists.held[at] = claimed > 0;
+            let told = instances.iter().map(|mig| add(probe, slot, *mig, list));
+            slot.lists.held[at] = told.fold(false, |any, told| any | told);
         }
         if at == 0 {
             slot.lists.computing = slot.processes.iter().map(|process| process.pid).collect();
@@ -71,24 +72,39 @@ pub(super) fn list(probe: &Probe<'_>, slot: &mut Slot) {
     slot.processes.iter_mut().for_each(|process| process.gpu.clone_from(&slot.gpu.key));
 }
 
-/// Adds the processes of a device, or of one instance of it, that are in one list; tells how many those are.
+/// Adds the processes of a device, or of one instance of it, that are in one list. Whether there is more to tell than that there are none.
 fn add(
     probe: &Probe<'_>,
     slot: &mut Slot,
     mig: Option<u32>,
     list: &(ProcessKind, &'static str, List),
-) -> usize {
+) -> bool {
     let (kind, what, ask) = *list;
     let room = slot.gpu.vitals.memory_total_bytes.value().map_or(u64::MAX, |total| total.0);
-    let found = probe.find(|device| match mig {
+    let found = probe.ask(|device| match mig {
         None => ask(device),
         Some(index) => ask(&device.mig_device_by_index(index)?),
     });
-    let Some(found) = found else { return 0 };
+    let why = failure(&found, kind);
+    let has_failed = why.is_some();
+    slot.gpu.processes_failed = slot.gpu.processes_failed.take().or(why);
+    let Reading::Value(found) = found else { return has_failed };
     slot.capped(what, found.claimed, MOST_LISTED);
-    let count = found.items.len();
+    let is_empty = found.items.is_empty();
     join(&mut slot.processes, found.items, kind, mig, room);
-    count
+    !is_empty
+}
+
+/// Why a list is not known. Lists that not every driver has may be missing.
+fn failure(list: &Reading<Listed<ProcessInfo>>, kind: ProcessKind) -> Option<String> {
+    match list {
+        Reading::Value(_) => None,
+        Reading::Unsupported if kind != ProcessKind::Compute => None,
+        Reading::Unsupported => Some("the driver does not list them".to_owned()),
+        Reading::Denied => Some("permission denied".to_owned()),
+        Reading::Late(_) => Some("no answer in time".to_owned()),
+        Reading::Failed(why) => Some(why.to_string()),
+    }
 }
 
 /// Adds one list to those found so far: a pid that is in several is one process.

@@ -48,6 +48,8 @@ struct GpuChanges<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mig: Changed<'a, [MigInstance]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    processes_failed: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     xids: Changed<'a, [XidCount]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     read_at: Option<ReadAt>,
@@ -98,8 +100,19 @@ impl<'a> Changes<'a> {
 impl<'a> GpuChanges<'a> {
     fn between(before: &'a Gpu, now: &'a Gpu) -> Self {
         // Every part by its name, so that a new one is not forgotten.
-        let Gpu { index, key, presence, identity, vitals, throttle, nvlinks, mig, xids, read_at } =
-            now;
+        let Gpu {
+            index,
+            key,
+            presence,
+            identity,
+            vitals,
+            throttle,
+            nvlinks,
+            mig,
+            processes_failed,
+            xids,
+            read_at,
+        } = now;
         Self {
             index: *index,
             key: changed(&before.key[..], key),
@@ -109,6 +122,7 @@ impl<'a> GpuChanges<'a> {
             throttle: changed(&before.throttle, throttle),
             nvlinks: changed(&before.nvlinks[..], nvlinks),
             mig: changed(&before.mig[..], mig),
+            processes_failed: processes_failed.as_deref().map(Cow::Borrowed),
             xids: changed(&before.xids[..], xids),
             read_at: (before.read_at != *read_at).then_some(*read_at),
         }
@@ -122,6 +136,7 @@ impl<'a> GpuChanges<'a> {
         put(self.throttle, &mut to.throttle);
         put(self.nvlinks, &mut to.nvlinks);
         put(self.mig, &mut to.mig);
+        to.processes_failed = self.processes_failed.map(Cow::into_owned);
         put(self.xids, &mut to.xids);
         to.read_at = self.read_at.unwrap_or(to.read_at);
     }
@@ -159,6 +174,7 @@ mod tests {
         late.make_late();
         late.vitals.temperature_c = Celsius(41.0).into();
         late.xids.push(XidCount { xid: 79, count: 1 });
+        late.processes_failed = Some("NVML error 999".into());
         late.read_at.turn = Some(Timestamp(1_795_255_872_345));
         late.nvlinks.push(NvLink {
             link: 3,
