@@ -15,6 +15,18 @@ pub struct Notice {
     pub remedy: String,
 }
 
+impl Notice {
+    /// Id of the notice of a host that is not connected.
+    pub const HOST_LOST: &str = "host.lost";
+    /// Id of the notice of a server of metrics that could not be asked.
+    pub const FLEET_LOST: &str = "fleet.lost";
+
+    /// Whether it ends, behind a colon, in the words of another program, which may name anybody.
+    pub fn quotes(&self) -> bool {
+        [Self::HOST_LOST, Self::FLEET_LOST].contains(&self.id.as_str())
+    }
+}
+
 /// How loud a [`Notice`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

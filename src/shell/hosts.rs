@@ -98,7 +98,7 @@ impl Hosts {
 
 /// How the machine of a frame does.
 pub fn state(frame: &Frame) -> State {
-    let lost = frame.notices.iter().any(|notice| notice.id == crate::io::source::hosts::LOST);
+    let lost = frame.notices.iter().any(|notice| notice.id == warpscope_probes::Notice::HOST_LOST);
     let troubled = frame.notices.iter().any(|notice| notice.severity == Severity::Error)
         || frame.gpus.iter().any(|gpu| gpu.presence == Presence::Lost);
     match (lost, troubled) {

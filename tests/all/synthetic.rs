@@ -2,7 +2,6 @@
 //! and were measured by nobody; host and file names say so. Device names, memory sizes and limits are
 //! those of the products, so that columns have their true widths.
 
-use warpscope::io::source::hosts::LOST;
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::{Driver, DriverState};
 use warpscope_probes::gpu::{ClockReason, Gpu, MigInstance, NvLink, Presence};
@@ -295,7 +294,7 @@ fn hosts() -> Vec<Frame> {
             let what = "synthetic9 is not connected: Connection refused.".to_owned();
             let remedy = "`ssh synthetic9` has to work without a question.".to_owned();
             frame.notices.push(Notice {
-                id: LOST.to_owned(),
+                id: Notice::HOST_LOST.to_owned(),
                 severity: Severity::Error,
                 what,
                 remedy,

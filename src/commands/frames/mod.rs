@@ -11,12 +11,12 @@ use tokio::sync::mpsc::{self, Sender};
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::host::Host;
-use warpscope_probes::{Frame, Origin};
+use warpscope_probes::{Frame, Notice, Origin};
 
 use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::io::sink::Redactor;
-use crate::io::source::hosts::{HostName, LOST};
+use crate::io::source::hosts::HostName;
 use crate::io::source::{FrameSink, Source};
 
 /// How long a one-shot command waits for everything to answer before it takes what there is. A GPU without persistence mode
@@ -58,7 +58,7 @@ pub(crate) fn first_frames(
     {
         let Origin::Remote { host } = &frame.origin else { continue };
         let host = host.clone();
-        let lost = frame.notices.iter().find(|notice| notice.id == LOST);
+        let lost = frame.notices.iter().find(|notice| notice.id == Notice::HOST_LOST);
         if let Some(lost) = lost {
             let why = format!("{} {}", lost.what, lost.remedy);
             found.entry(host).or_insert(Err(why));

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
-use warpscope_probes::{Frame, Gpu, Origin, Reading};
+use warpscope_probes::driver::DriverState;
+use warpscope_probes::{Frame, Gpu, Notice, Origin, Reading};
 
 /// Replaces what names a person or a machine by placeholders. The same text gets the same
 /// placeholder for as long as one redactor lives, so that a recording stays readable.
@@ -33,24 +34,32 @@ impl Redactor {
             self.reading("name", &mut process.host.name);
             self.reading("command", &mut process.host.command);
         }
+        let quotes = frame.notices.iter().any(Notice::quotes);
+        if let DriverState::Failed { error } = &mut frame.driver.status {
+            *error = self.sentence(error, quotes);
+        }
         for notice in &mut frame.notices {
-            notice.what = self.mentioned(&notice.what);
+            notice.what = self.sentence(&notice.what, notice.quotes());
             notice.remedy = self.mentioned(&notice.remedy);
         }
     }
 
-    /// A sentence without the texts seen so far; those of three letters and fewer are left, they
-    /// would tear holes into other words.
+    /// A sentence without the texts seen so far, and without what it quotes.
+    fn sentence(&self, sentence: &str, quotes: bool) -> String {
+        let own = sentence.split_once(": ").filter(|_| quotes).map(|parts| parts.0);
+        own.map_or_else(|| self.mentioned(sentence), |own| self.mentioned(own) + ".")
+    }
+
+    /// A sentence without the texts seen so far.
     fn mentioned(&self, sentence: &str) -> String {
         let texts = self
             .places
             .iter()
             .flat_map(|(kind, texts)| texts.iter().map(move |(text, number)| (text, kind, number)));
-        let long = texts.filter(|(text, ..)| text.len() > 3 && sentence.contains(text.as_str()));
-        let mut long: Vec<_> = long.collect();
-        long.sort_by_key(|(text, ..)| std::cmp::Reverse(text.len()));
-        long.iter().fold(without_homes(sentence), |sentence, (text, kind, number)| {
-            sentence.replace(text.as_str(), &format!("{kind}-{number}"))
+        let mut texts: Vec<_> = texts.filter(|(text, ..)| sentence.contains(&text[..])).collect();
+        texts.sort_by_key(|(text, ..)| std::cmp::Reverse(text.len()));
+        texts.iter().fold(without_homes(sentence), |sentence, (text, kind, number)| {
+            replaced(&sentence, text, &format!("{kind}-{number}"))
         })
     }
 
@@ -93,6 +102,24 @@ impl Redactor {
     }
 }
 
+/// A sentence with a placeholder for a text; a short one counts only as a word, or it would tear holes into others.
+fn replaced(sentence: &str, text: &str, placeholder: &str) -> String {
+    const SHORT: usize = 3;
+    let goes_on = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    let mut kept = String::with_capacity(sentence.len());
+    let mut end = 0;
+    for (at, _) in sentence.match_indices(text) {
+        let (before, after) = (&sentence[..at], &sentence[at + text.len()..]);
+        let is_part = goes_on(before.chars().next_back()) || goes_on(after.chars().next());
+        if text.len() > SHORT || !is_part {
+            kept.push_str(&sentence[end..at]);
+            kept.push_str(placeholder);
+            end = at + text.len();
+        }
+    }
+    kept + &sentence[end..]
+}
+
 /// A text in which the homes of users, and root's, are `~`.
 pub(crate) fn without_homes(text: &str) -> String {
     let ends = |c: char| c == '/' || c.is_whitespace();
@@ -116,8 +143,8 @@ pub(crate) fn without_homes(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use warpscope_probes::Severity;
     use warpscope_probes::process::Process;
-    use warpscope_probes::{Notice, Severity};
 
     use super::*;
 
@@ -163,6 +190,46 @@ mod tests {
         assert_eq!(one, two);
         assert_eq!(one.gpus[0].key, one.processes[0].gpu);
         assert_eq!(one.gpus[0].identity.uuid.value(), Some(&one.gpus[0].key));
+    }
+
+    /// The words are those of OpenSSH's client.
+    #[test]
+    fn what_ssh_says_names_nobody() {
+        let mut frame = frame();
+        frame.origin = Origin::Remote { host: "n01".into() };
+        let what = "n01 is not connected: alice@login.corp.example: Permission denied (publickey).; next attempt in 7 s.";
+        frame.driver.status = DriverState::Failed { error: what.into() };
+        let notice = |id: &str, what: &str| Notice {
+            id: id.into(),
+            severity: Severity::Error,
+            what: what.into(),
+            remedy: "`ssh n01` has to work without a password.".into(),
+        };
+        frame.notices = vec![
+            notice(Notice::HOST_LOST, what),
+            notice(
+                Notice::FLEET_LOST,
+                "The server does not answer: http://prom.corp.example:9090: refused",
+            ),
+            notice("host.nvidia_smi", "n01 is read through nvidia-smi; n012 and an01 are not."),
+        ];
+        Redactor::default().frame(&mut frame);
+        let said: Vec<&str> = frame.notices.iter().map(|notice| notice.what.as_str()).collect();
+        let lost = "host-2 is not connected.";
+        let smi = "host-2 is read through nvidia-smi; n012 and an01 are not.";
+        assert_eq!(said, [lost, "The server does not answer.", smi]);
+        assert_eq!(frame.driver.status, DriverState::Failed { error: lost.into() });
+        assert_eq!(frame.notices[0].remedy, "`ssh host-2` has to work without a password.");
+    }
+
+    #[test]
+    fn an_error_of_the_driver_is_read_for_names() {
+        let mut frame = frame();
+        let error = "/home/secretuser/lib.so on ada-lovelace: not found".to_owned();
+        frame.driver.status = DriverState::Failed { error };
+        Redactor::default().frame(&mut frame);
+        let error = "~/lib.so on host-1: not found".to_owned();
+        assert_eq!(frame.driver.status, DriverState::Failed { error });
     }
 
     #[test]

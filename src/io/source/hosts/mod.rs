@@ -20,7 +20,6 @@ use tokio::sync::{mpsc, watch as changing};
 
 pub use self::connection::{Ssh, Trouble};
 pub use self::name::HostName;
-pub use self::watch::LOST;
 use self::watch::Watch;
 use super::{Control, FrameSink, Source};
 

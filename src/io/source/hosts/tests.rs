@@ -3,7 +3,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::units::Watts;
-use warpscope_probes::{Frame, Gpu, Origin, SCHEMA};
+use warpscope_probes::{Frame, Gpu, Notice, Origin, SCHEMA};
 
 use super::*;
 use crate::io::sink::jsonl;
@@ -38,7 +38,7 @@ fn line(seq: u64) -> String {
     String::from_utf8(jsonl::line(&frame).expect("writes")).expect("text")
 }
 
-fn notice<'a>(frame: &'a Frame, id: &str) -> Option<&'a warpscope_probes::Notice> {
+fn notice<'a>(frame: &'a Frame, id: &str) -> Option<&'a Notice> {
     frame.notices.iter().find(|notice| notice.id == id)
 }
 
@@ -52,11 +52,11 @@ fn frames_come_as_those_of_the_host_after_any_banner_and_stay_late_when_it_is_lo
     let (frames, _control, _folder) = watched(&script);
     let second = until(&frames, |frame| frame.seq == 2);
     assert_eq!(second.origin, Origin::Remote { host: "gpu1".into() });
-    let lost = until(&frames, |frame| notice(frame, LOST).is_some());
+    let lost = until(&frames, |frame| notice(frame, Notice::HOST_LOST).is_some());
     assert!(lost.gpus[0].vitals.power_w.is_late());
-    assert!(notice(&lost, LOST).expect("is there").what.contains("gone"), "{lost:?}");
+    assert!(notice(&lost, Notice::HOST_LOST).expect("is there").what.contains("gone"), "{lost:?}");
     // And it is tried again.
-    until(&frames, |frame| frame.seq == 1 && notice(frame, LOST).is_none());
+    until(&frames, |frame| frame.seq == 1 && notice(frame, Notice::HOST_LOST).is_none());
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn each_way_not_to_connect_has_its_remedy() {
     ];
     for (script, remedy) in rows {
         let (frames, _control, _folder) = watched(script);
-        let lost = until(&frames, |frame| notice(frame, LOST).is_some());
+        let lost = until(&frames, |frame| notice(frame, Notice::HOST_LOST).is_some());
         assert!(
-            notice(&lost, LOST).expect("is there").remedy.contains(remedy),
+            notice(&lost, Notice::HOST_LOST).expect("is there").remedy.contains(remedy),
             "{script}: {lost:?}"
         );
         assert!(matches!(lost.driver.status, DriverState::Failed { .. }));

@@ -17,8 +17,6 @@ use super::connection::{Connection, Ssh, Trouble};
 use super::name::HostName;
 use super::script::{Hello, Means, stream};
 
-/// Id of the notice of a host that is not connected.
-pub const LOST: &str = "host.lost";
 /// How long after its time a frame counts as late.
 const GRACE: Duration = Duration::from_millis(750);
 /// A host that is silent for so long, beyond its interval, is connected to anew.
@@ -182,7 +180,7 @@ impl Watch {
             "{} is not connected: {}; next attempt in {seconds} s.",
             self.host, trouble.what
         );
-        self.push_late(notice(LOST, Severity::Error, what, &trouble.remedy)).await
+        self.push_late(notice(Notice::HOST_LOST, Severity::Error, what, &trouble.remedy)).await
     }
 
     /// The last frame with everything late, and why.
