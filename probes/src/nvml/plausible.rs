@@ -97,6 +97,11 @@ pub(super) fn few(count: u32) -> Result<u32, NvmlError> {
     at_most(count, 1 << 20)
 }
 
+/// A counter of 32 bits. All ones is what a register that does not answer is read as.
+pub(super) fn register(count: u32) -> Result<u32, NvmlError> {
+    at_most(count, u32::MAX - 1)
+}
+
 /// Nanoseconds of a hundred years at most.
 pub(super) fn nanoseconds(time: u64) -> Result<Seconds, NvmlError> {
     at_most(time, 3_155_760_000_000_000_000).map(|time| Seconds(time as f64 / 1e9))
@@ -154,3 +159,4 @@ mod tests {
         }
     }
 }
+        assert!(register(3 << 20).is_ok() && register(u32::MAX).is_err());
