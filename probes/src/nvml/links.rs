@@ -51,7 +51,7 @@ pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
     }
     let elapsed = before.map(|before| (before, at_us.saturating_sub(before.at_us) as f64 / 1e6));
     let vitals = &mut slot.gpu.vitals;
-    vitals.temperature_memory_c = checked(memory, plausible::celsius);
+    vitals.temperature_memory_c = checked(memory, plausible::memory_celsius);
     vitals.power_instant_w = checked(power, plausible::drawn_milliwatts);
     vitals.nvlink_rx_bps = rate(rx, elapsed.map(|(before, seconds)| (before.rx_kib, seconds)));
     vitals.nvlink_tx_bps = rate(tx, elapsed.map(|(before, seconds)| (before.tx_kib, seconds)));

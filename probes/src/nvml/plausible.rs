@@ -38,6 +38,11 @@ pub(super) fn celsius(degrees: u64) -> Result<Celsius, NvmlError> {
     at_most(degrees, 250).map(|degrees| Celsius(degrees as f32))
 }
 
+/// Temperature of the memory; boards without a sensor say 0.
+pub(super) fn memory_celsius(degrees: u64) -> Result<Celsius, NvmlError> {
+    if degrees == 0 { Err(NvmlError::NotSupported) } else { celsius(degrees) }
+}
+
 /// Degrees between two temperatures.
 pub(super) fn tlimit(degrees: i32) -> Result<TLimit, NvmlError> {
     at_most(degrees.unsigned_abs(), 250).map(|_| TLimit(degrees))
@@ -159,4 +164,5 @@ mod tests {
         }
     }
 }
+        assert!(memory_celsius(95).is_ok() && memory_celsius(0).is_err());
         assert!(register(3 << 20).is_ok() && register(u32::MAX).is_err());
