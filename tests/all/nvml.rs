@@ -297,7 +297,8 @@ fn what_gpm_does_not_offer_is_not_asked_again() {
 #[test]
 fn a_lost_gpu_stays_with_its_identity_and_comes_back() {
     let mut bench = Bench::new("h100x8");
-    let before = bench.poll();
+    let before = (0..=10).map(|_| bench.poll()).last().expect("a poll");
+    assert_ne!((before.gpus[2].nvlinks.len(), before.gpus[2].throttle.violations.len()), (0, 0));
     for broken in ["h100x8+lost:2", "h100x8+dying:2"] {
         bench.nvml.set(broken);
         let during = bench.poll();
@@ -308,6 +309,7 @@ fn a_lost_gpu_stays_with_its_identity_and_comes_back() {
             assert!((field.number)(&lost.vitals).is_none(), "{broken}: {} has a value", field.key);
         }
         assert!(matches!(lost.vitals.power_w, Reading::Failed(_)));
+        assert_eq!((lost.nvlinks.len(), lost.throttle.violations.len()), (0, 0), "{broken}");
         assert_eq!(notice_ids(&during), ["gpu.lost"]);
         assert_eq!(during.driver.status, DriverState::Ready);
         assert!(during.gpus.iter().all(|gpu| gpu.index == 2 || gpu.presence == Presence::Present));

@@ -204,5 +204,9 @@ impl Slot {
         self.identified = false;
         self.counters = None;
         self.processes.clear();
+        self.gpu.processes_failed = None;
+        self.gpu.nvlinks.clear();
+        self.gpu.mig.clear();
+        self.gpu.throttle.violations.clear();
     }
 }
