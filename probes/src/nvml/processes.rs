@@ -1,5 +1,6 @@
 //! Processes on a device: three lists and a usage table, joined by pid.
 
+use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 
 use nvml_wrapper::Device;
@@ -62,7 +63,7 @@ pub(super) fn list(probe: &Probe<'_>, slot: &mut Slot) {
         }
     }
     if slot.gpu.mig.is_empty() && !slot.processes.is_empty() {
-        let usage = probe.ask(|d| recent_usage(d, probe.since_last));
+        let usage = probe.ask(recent_usage);
         if let Some(samples) = usage.value() {
             slot.capped("process samples", samples.claimed, MOST_LISTED);
         }
@@ -144,24 +145,33 @@ fn both(a: ProcessKind, b: ProcessKind) -> ProcessKind {
     }
 }
 
-/// Usage samples not older than the last poll, or a second: the driver samples a few times a second.
-fn recent_usage(device: &Device<'_>, since_last: Duration) -> Result<Listed<Sample>, NvmlError> {
-    const SAMPLING: Duration = Duration::from_secs(1);
+/// The newest sample of each process that used the device in the last second: the driver samples a few times a second. That there is none is
+/// told as an error.
+pub(super) fn recent_usage(device: &Device<'_>) -> Result<Listed<Sample>, NvmlError> {
+    const BACK: Duration = Duration::from_secs(1);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let since = now.saturating_sub(since_last.max(SAMPLING));
-    match lists::process_samples(device, u64::try_from(since.as_micros()).unwrap_or(u64::MAX)) {
+    let since = u64::try_from(now.saturating_sub(BACK).as_micros()).unwrap_or(u64::MAX);
+    match lists::process_samples(device, since) {
+        Ok(Listed { items, claimed }) => Ok(Listed { items: newest(items, since), claimed }),
         Err(NvmlError::NotFound) => Ok(Listed { items: Vec::new(), claimed: 0 }),
-        other => other,
+        Err(why) => Err(why),
     }
 }
 
-/// The newest sample of a process. NVML leaves out processes that used nothing in the time asked for,
+/// The newest sample of each process. NVML hands out older ones than it was asked for (github.com/Syllo/nvtop/issues/110).
+fn newest(mut samples: Vec<Sample>, since: u64) -> Vec<Sample> {
+    samples.retain(|sample| sample.timeStamp > since);
+    samples.sort_by_key(|sample| (sample.pid, Reverse(sample.timeStamp)));
+    samples.dedup_by_key(|sample| sample.pid);
+    samples
+}
+
+/// What its sample says of a process. NVML leaves out processes that used nothing in the time asked for,
 /// so with samples supported, none for a pid is a measured zero.
 fn used(process: &GpuProcess, samples: &Reading<Vec<Sample>>) -> Usage {
-    let own = samples.value().into_iter().flatten().filter(|it| it.pid == process.pid);
-    let newest = own.max_by_key(|it| it.timeStamp);
+    let own = samples.value().into_iter().flatten().find(|it| it.pid == process.pid);
     let of = |part: fn(&Sample) -> u32| match samples {
-        Reading::Value(_) => checked(newest.map_or(0, part).into(), plausible::percent),
+        Reading::Value(_) => checked(own.map_or(0, part).into(), plausible::percent),
         absent => absent.clone().map(|_| Percent(0.0)),
     };
     Usage {
@@ -229,7 +239,8 @@ mod tests {
             encUtil: 0,
             decUtil: 101,
         };
-        let samples = Reading::Value(vec![sample(7, 5, 50), sample(7, 9, 90), sample(8, 9, 3)]);
+        let samples = vec![sample(7, 5, 50), sample(7, 9, 90), sample(8, 9, 3), sample(9, 4, 70)];
+        let samples = Reading::Value(newest(samples, 4));
         let process = |pid| GpuProcess { pid, ..GpuProcess::default() };
         assert_eq!(used(&process(7), &samples).sm_pct, Percent(90.0).into());
         assert!(

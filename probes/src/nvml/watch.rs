@@ -1,8 +1,6 @@
 //! One GPU, looked at cheaply and often by somebody who computes on it and wants to know who else does.
 
-use std::cmp::Reverse;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::error::NvmlError;
@@ -12,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::error::words;
-use super::{lists, plausible, raw, session};
+use super::{lists, plausible, processes, raw, session};
 use crate::gpu::ClockReason;
 
 /// NVML, held open for one GPU.
@@ -111,33 +109,22 @@ fn free_memory(device: &Device<'_>) -> Option<u64> {
     plausible::part(memory.free, total).ok().map(|free| free.0)
 }
 
-/// The newest sample of each process that is there. That nobody used the device is told as an error.
+/// The share of each process that is there.
 fn using(device: &Device<'_>, computing: &[u32]) -> Option<Vec<(u32, u32)>> {
-    const BACK: Duration = Duration::from_secs(1);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let since = u64::try_from(now.saturating_sub(BACK).as_micros()).unwrap_or(u64::MAX);
-    let samples = match lists::process_samples(device, since) {
-        Ok(samples) => samples.items,
-        Err(NvmlError::NotFound) => Vec::new(),
-        Err(_) => return None,
-    };
+    let samples = processes::recent_usage(device).ok()?.items;
     let drawing = lists::drawing(device).map(|all| all.items).unwrap_or_default();
     let is_listed =
         |pid| computing.contains(&pid) || drawing.iter().any(|process| process.pid == pid);
-    Some(credible(samples, since, |pid| is_listed(pid) || is_alive(pid)))
+    Some(credible(samples, |pid| is_listed(pid) || is_alive(pid)))
 }
 
-/// The samples that can be true: NVML hands out older ones than it was asked for, shares beyond 100 % and processes that are gone or never were
+/// The shares that can be true: NVML hands out some beyond 100 %, and of processes that are gone or never were
 /// (github.com/Syllo/nvtop/issues/110, github.com/NVIDIA/go-nvml/issues/51).
 fn credible(
     mut samples: Vec<nvmlProcessUtilizationSample_t>,
-    since: u64,
     is_there: impl Fn(u32) -> bool,
 ) -> Vec<(u32, u32)> {
-    samples.retain(|sample| sample.timeStamp > since && sample.smUtil <= 100);
-    samples.sort_by_key(|sample| (sample.pid, Reverse(sample.timeStamp)));
-    samples.dedup_by_key(|sample| sample.pid);
-    samples.retain(|sample| is_there(sample.pid));
+    samples.retain(|sample| sample.smUtil <= 100 && is_there(sample.pid));
     samples.into_iter().map(|sample| (sample.pid, sample.smUtil)).collect()
 }
 
@@ -151,10 +138,10 @@ fn is_alive(pid: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn sample(pid: u32, at: u64, share: u32) -> nvmlProcessUtilizationSample_t {
+    fn sample(pid: u32, share: u32) -> nvmlProcessUtilizationSample_t {
         nvmlProcessUtilizationSample_t {
             pid,
-            timeStamp: at,
+            timeStamp: 0,
             smUtil: share,
             memUtil: 0,
             encUtil: 0,
@@ -162,19 +149,11 @@ mod tests {
         }
     }
 
-    /// The figures of the reports: 37100 %, and a sample nine seconds older than what was asked for.
+    /// The figure of the report: 37100 %.
     #[test]
     fn what_nvml_makes_up_is_left_out() {
-        let since = 10_000_000;
-        let samples = vec![
-            sample(7, since + 1, 90),
-            sample(7, since + 5, 40),
-            sample(8, since - 9_000_000, 80),
-            sample(9, since + 1, 37_100),
-            sample(10, since + 1, 55),
-            sample(11, since, 5),
-        ];
-        assert_eq!(credible(samples, since, |pid| pid != 10), [(7, 40)]);
+        let samples = vec![sample(7, 40), sample(9, 37_100), sample(10, 55)];
+        assert_eq!(credible(samples, |pid| pid != 10), [(7, 40)]);
     }
 
     #[test]
