@@ -321,6 +321,14 @@ impl Vitals {
 }
 
 impl Gpu {
+    /// Whether it answers now: it is neither lost nor asleep, and not every value is an old one.
+    pub fn answers(&self) -> bool {
+        let has_value = || Vitals::FIELDS.iter().any(|it| (it.number)(&self.vitals).is_some());
+        let is_late =
+            |it: &crate::Field<Vitals>| (it.text)(&self.vitals) == Err(crate::Absence::Late);
+        self.presence == Presence::Present && (has_value() || !Vitals::FIELDS.iter().any(is_late))
+    }
+
     /// Marks every live value late, keeping the last known ones.
     pub fn make_late(&mut self) {
         for field in Vitals::FIELDS {

@@ -1,12 +1,15 @@
 //! Which reading becomes which metric.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use warpscope_probes::gpu::{CLOCK_REASONS, Presence, Vitals};
+use warpscope_probes::driver::DriverState;
+use warpscope_probes::gpu::{CLOCK_REASONS, MigInstance, Presence, Vitals};
+use warpscope_probes::units::Bytes;
 use warpscope_probes::{Frame, Gpu};
 
 use super::family::{Family, Kind, Sample};
+use super::text::Labels;
 
 /// What is told beside the readings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,25 +45,30 @@ pub(super) fn told(frame: &Frame) -> Vec<&Gpu> {
     frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf).collect()
 }
 
+/// What every series of the machine has.
+pub(super) fn of_machine(frame: &Frame) -> Labels {
+    vec![("host", frame.host.machine.hostname.last().cloned().unwrap_or_default())]
+}
+
 /// What every series of a GPU has.
-pub(super) fn labels(frame: &Frame, gpu: &Gpu) -> Vec<(&'static str, String)> {
-    let host = frame.host.machine.hostname.last().cloned();
-    vec![
+pub(super) fn of_gpu(frame: &Frame, gpu: &Gpu) -> Labels {
+    let own = [
         ("gpu", gpu.index.to_string()),
         ("uuid", gpu.identity.uuid.last().unwrap_or(&gpu.key).clone()),
         ("name", gpu.identity.name.last().cloned().unwrap_or_default()),
-        ("host", host.unwrap_or_default()),
-    ]
+    ];
+    own.into_iter().chain(of_machine(frame)).collect()
 }
 
 /// Every family of a frame.
 pub(super) fn all<'a>(frame: &'a Frame, gpus: &[&'a Gpu], extras: &Extras) -> Vec<Family<'a>> {
-    let mut families = vec![info(frame, gpus), up(gpus)];
+    let mut families = vec![driver(frame), info(frame, gpus), up(gpus)];
     families.extend(vitals(gpus));
     families.push(clock_reasons(gpus));
     families.push(violations(gpus));
     families.push(xids(gpus));
     families.extend(links(gpus));
+    families.extend(mig(gpus));
     families.extend(processes(frame, gpus, extras));
     families.push(verdicts(frame, extras));
     families
@@ -72,7 +80,7 @@ fn family<'a>(name: &str, kind: Kind, unit: &'static str, help: &'static str) ->
 }
 
 fn plain<'a>(gpu: usize, value: f64) -> Sample<'a> {
-    Sample { gpu, more: Vec::new(), value }
+    Sample { gpu: Some(gpu), more: Vec::new(), value }
 }
 
 fn labelled<'a>(
@@ -81,7 +89,26 @@ fn labelled<'a>(
     text: impl Into<Cow<'a, str>>,
     value: f64,
 ) -> Sample<'a> {
-    Sample { gpu, more: vec![(label, text.into())], value }
+    Sample { gpu: Some(gpu), more: vec![(label, text.into())], value }
+}
+
+/// The GPUs that answer, with their places: of others, what is no reading would be told as it was.
+fn answering<'g, 'a>(gpus: &'g [&'a Gpu]) -> impl Iterator<Item = (usize, &'a Gpu)> + use<'g, 'a> {
+    gpus.iter().copied().enumerate().filter(|(_, gpu)| gpu.answers())
+}
+
+/// Nothing while it is not known: before the first answer, and while every GPU sleeps and the driver is not asked.
+fn driver<'a>(frame: &Frame) -> Family<'a> {
+    let help = "Whether the NVIDIA driver answers: 1 or 0.";
+    let name = "warpscope_driver_up".to_owned();
+    let value = match frame.driver.status {
+        DriverState::Starting | DriverState::AllSuspended => None,
+        DriverState::Ready | DriverState::NoDevice => Some(1.0),
+        _ => Some(0.0),
+    };
+    let samples = value.map(|value| Sample { gpu: None, more: Vec::new(), value });
+    let samples = samples.into_iter().collect();
+    Family { name, kind: Kind::Gauge, unit: "", help, samples }
 }
 
 fn info<'a>(frame: &'a Frame, gpus: &[&'a Gpu]) -> Family<'a> {
@@ -99,7 +126,7 @@ fn info<'a>(frame: &'a Frame, gpus: &[&'a Gpu]) -> Family<'a> {
             ("driver", text(frame.driver.versions.driver.last())),
             ("cuda", text(frame.driver.versions.cuda.last())),
         ];
-        Sample { gpu: at, more, value: 1.0 }
+        Sample { gpu: Some(at), more, value: 1.0 }
     }));
     family
 }
@@ -111,7 +138,7 @@ fn up<'a>(gpus: &[&Gpu]) -> Family<'a> {
         "",
         "Whether a GPU answers: 1, or 0 where it is lost, asleep or late.",
     );
-    let value = |gpu: &Gpu| f64::from(u8::from(gpu.presence == Presence::Present));
+    let value = |gpu: &Gpu| f64::from(u8::from(gpu.answers()));
     family.samples.extend(gpus.iter().enumerate().map(|(at, gpu)| plain(at, value(gpu))));
     family
 }
@@ -159,7 +186,7 @@ fn clock_reasons<'a>(gpus: &[&Gpu]) -> Family<'a> {
 fn violations<'a>(gpus: &[&'a Gpu]) -> Family<'a> {
     let help = "Time below full clocks since the driver was loaded, by cause.";
     let mut family = family("violation_seconds", Kind::Counter, "seconds", help);
-    for (at, gpu) in gpus.iter().enumerate() {
+    for (at, gpu) in answering(gpus) {
         for one in &gpu.throttle.violations {
             family.samples.push(labelled(at, "policy", &one.policy, one.seconds.0));
         }
@@ -178,11 +205,11 @@ fn xids<'a>(gpus: &[&'a Gpu]) -> Family<'a> {
     family
 }
 
-fn links<'a>(gpus: &[&Gpu]) -> [Family<'a>; 2] {
+fn links<'a>(gpus: &[&'a Gpu]) -> [Family<'a>; 2] {
     let mut up = family("nvlink_up", Kind::Gauge, "", "Whether an NVLink is up: 1 or 0.");
     let help = "Errors of an NVLink: replay, recovery, CRC.";
     let mut errors = family("nvlink_errors", Kind::Counter, "", help);
-    for (at, gpu) in gpus.iter().enumerate() {
+    for (at, gpu) in answering(gpus) {
         for link in &gpu.nvlinks {
             let name = link.link.to_string();
             up.samples.push(labelled(at, "link", name.clone(), f64::from(u8::from(link.active))));
@@ -194,13 +221,35 @@ fn links<'a>(gpus: &[&Gpu]) -> [Family<'a>; 2] {
     [up, errors]
 }
 
-fn processes<'a>(frame: &'a Frame, gpus: &[&Gpu], extras: &Extras) -> [Family<'a>; 2] {
+fn mig<'a>(gpus: &[&'a Gpu]) -> [Family<'a>; 2] {
+    let of = |name, help, bytes: fn(&MigInstance) -> Option<Bytes>| {
+        let mut family = family(name, Kind::Gauge, "bytes", help);
+        for (at, gpu) in answering(gpus) {
+            family.samples.extend(gpu.mig.iter().filter_map(|instance| {
+                let profile = instance.name.trim_start_matches("MIG ");
+                let more =
+                    vec![("mig", instance.index.to_string().into()), ("profile", profile.into())];
+                Some(Sample { gpu: Some(at), more, value: bytes(instance)?.0 as f64 })
+            }));
+        }
+        family
+    };
+    [
+        of("mig_memory_used_bytes", "Memory in use of a MIG instance.", |it| it.memory_used_bytes),
+        of("mig_memory_total_bytes", "Memory of a MIG instance.", |it| it.memory_total_bytes),
+    ]
+}
+
+fn processes<'a>(frame: &'a Frame, gpus: &[&'a Gpu], extras: &Extras) -> [Family<'a>; 2] {
     let mut count = family("processes", Kind::Gauge, "", "Processes that hold something on a GPU.");
     let help = "GPU memory that the processes of a user hold.";
     let mut held = family("user_memory_bytes", Kind::Gauge, "bytes", help);
-    for (at, gpu) in gpus.iter().enumerate().filter(|_| !frame.without_processes) {
+    let is_listed = |gpu: &Gpu| !frame.without_processes && gpu.processes_failed.is_none();
+    for (at, gpu) in answering(gpus).filter(|(_, gpu)| is_listed(gpu)) {
         let here = || frame.processes.iter().filter(|process| process.gpu == gpu.key);
-        count.samples.push(plain(at, here().count() as f64));
+        // One that uses several MIG instances is listed for each.
+        let pids: BTreeSet<u32> = here().map(|process| process.pid).collect();
+        count.samples.push(plain(at, pids.len() as f64));
         let mut users: BTreeMap<&str, f64> = BTreeMap::new();
         for process in here().filter(|_| extras.users) {
             let user = process.host.user.last().map_or("unknown", String::as_str);

@@ -13,9 +13,9 @@ pub(super) enum Kind {
 /// One value with what tells it from others of its family.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample<'a> {
-    /// Place of the GPU.
-    pub(super) gpu: usize,
-    /// Labels besides those of the GPU.
+    /// Place of the GPU; none where it is of the machine.
+    pub(super) gpu: Option<usize>,
+    /// Labels besides those of the GPU or the machine.
     pub(super) more: Vec<(&'static str, Cow<'a, str>)>,
     pub(super) value: f64,
 }

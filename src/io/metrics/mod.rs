@@ -15,8 +15,9 @@ pub use self::text::Form;
 /// All metrics of a frame as text.
 pub fn exposition(frame: &Frame, extras: &Extras, form: Form) -> String {
     let gpus = families::told(frame);
-    let labels: Vec<_> = gpus.iter().map(|gpu| families::labels(frame, gpu)).collect();
-    text::write(&families::all(frame, &gpus, extras), &labels, form)
+    let machine = families::of_machine(frame);
+    let labels: Vec<_> = gpus.iter().map(|gpu| families::of_gpu(frame, gpu)).collect();
+    text::write(&families::all(frame, &gpus, extras), (&machine, &labels), form)
 }
 
 #[cfg(test)]

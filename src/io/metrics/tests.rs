@@ -1,5 +1,5 @@
 use warpscope_probes::driver::DriverState;
-use warpscope_probes::gpu::{ClockReason, NvLink};
+use warpscope_probes::gpu::{ClockReason, MigInstance, NvLink, Presence};
 use warpscope_probes::process::Process;
 use warpscope_probes::units::{Bytes, Celsius, Joules, MegaHertz, Percent};
 use warpscope_probes::{Gpu, Reading};
@@ -8,7 +8,7 @@ use super::*;
 
 fn frame() -> Frame {
     let mut gpu = Gpu { key: "GPU-1".into(), ..Gpu::default() };
-    gpu.presence = warpscope_probes::gpu::Presence::Present;
+    gpu.presence = Presence::Present;
     gpu.identity.name = "NVIDIA \"H100\"\\\n".to_owned().into();
     gpu.identity.uuid = "GPU-1".to_owned().into();
     gpu.vitals.util_gpu_pct = Percent(37.5).into();
@@ -22,8 +22,8 @@ fn frame() -> Frame {
     let mut process = Process { gpu: "GPU-1".into(), ..Process::default() };
     process.host.user = "ada".to_owned().into();
     process.usage.gpu_memory_bytes = Bytes(512).into();
-    let mut frame =
-        Frame { gpus: vec![gpu], processes: vec![process.clone(), process], ..Frame::default() };
+    let other = Process { pid: process.pid + 1, ..process.clone() };
+    let mut frame = Frame { gpus: vec![gpu], processes: vec![process, other], ..Frame::default() };
     frame.driver.status = DriverState::Ready;
     frame.host.machine.hostname = "box".to_owned().into();
     frame
@@ -59,6 +59,79 @@ fn readings_stand_in_base_units_and_only_while_they_are_fresh() {
     }
     let hidden = exposition(&frame(), &Extras::default(), Form::Plain);
     assert!(!hidden.contains("ada"), "users are told only where that is asked");
+}
+
+/// What is told of a GPU besides readings is as old as they are.
+#[test]
+fn a_gpu_that_does_not_answer_is_not_up_and_nothing_old_is_told_of_it() {
+    let mut late = frame();
+    late.gpus[0].make_late();
+    let mut lost = frame();
+    lost.gpus[0].presence = Presence::Lost;
+    let mut asleep = frame();
+    asleep.gpus[0].presence = Presence::Suspended;
+    for (state, frame) in [("late", late), ("lost", lost), ("asleep", asleep)] {
+        let text = exposition(&frame, &Extras { users: true, ..Extras::default() }, Form::Plain);
+        assert_eq!(value(&text, "warpscope_gpu_up", ""), Some(0.0), "{state}");
+        for name in ["nvlink_up", "nvlink_errors_total", "processes", "user_memory_bytes"] {
+            let name = format!("warpscope_gpu_{name}");
+            assert_eq!(value(&text, &name, ""), None, "{state}: {name}");
+        }
+    }
+}
+
+#[test]
+fn processes_that_could_not_be_listed_are_not_none() {
+    let mut frame = frame();
+    frame.gpus[0].processes_failed = Some("NVML error 999".into());
+    let text = exposition(&frame, &Extras::default(), Form::Plain);
+    assert_eq!(value(&text, "warpscope_gpu_processes", ""), None);
+    assert_eq!(value(&text, "warpscope_gpu_up", ""), Some(1.0));
+}
+
+#[test]
+fn a_process_on_two_mig_instances_counts_once_and_each_has_its_memory() {
+    let mut frame = frame();
+    let instance = |index| MigInstance {
+        index,
+        name: "MIG 3g.40gb".into(),
+        uuid: None,
+        gpu_instance: None,
+        compute_instance: None,
+        sm_count: None,
+        memory_total_bytes: Some(Bytes(40 << 30)),
+        memory_used_bytes: (index == 1).then_some(Bytes(7)),
+    };
+    frame.gpus[0].mig = vec![instance(0), instance(1)];
+    (frame.processes[0].mig, frame.processes[1].mig) = (Some(0), Some(1));
+    frame.processes[1].pid = frame.processes[0].pid;
+    let text = exposition(&frame, &Extras { users: true, ..Extras::default() }, Form::Plain);
+    for (name, label, want) in [
+        ("processes", "", Some(1.0)),
+        ("user_memory_bytes", "", Some(1024.0)),
+        ("mig_memory_total_bytes", r#"mig="0",profile="3g.40gb""#, Some(42_949_672_960.0)),
+        ("mig_memory_used_bytes", r#"mig="1",profile="3g.40gb""#, Some(7.0)),
+        ("mig_memory_used_bytes", r#"mig="0""#, None),
+    ] {
+        assert_eq!(value(&text, &format!("warpscope_gpu_{name}"), label), want, "{name} {label}");
+    }
+}
+
+#[test]
+fn a_driver_that_does_not_answer_is_told_without_a_gpu() {
+    for (status, want) in [
+        (DriverState::LibraryMissing, Some("0")),
+        (DriverState::NoDevice, Some("1")),
+        (DriverState::Starting, None),
+    ] {
+        let mut frame = Frame::default();
+        frame.host.machine.hostname = "box".to_owned().into();
+        frame.driver.status = status;
+        let text = exposition(&frame, &Extras::default(), Form::Plain);
+        let told =
+            text.lines().find_map(|line| line.strip_prefix("warpscope_driver_up{host=\"box\"} "));
+        assert_eq!(told, want, "{text}");
+    }
 }
 
 /// Rules of the text forms: prometheus.io/docs/instrumenting/exposition_formats, read 2026-11-23.

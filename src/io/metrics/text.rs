@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use super::family::{Family, Kind, Sample};
 
+/// Names and values.
+pub(super) type Labels = Vec<(&'static str, String)>;
+
 /// Which text form a server asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -30,19 +33,21 @@ impl Form {
     }
 }
 
-/// Every family with samples; `labels` are those of each GPU.
+/// Every family with samples; labels are those of the machine, and of each GPU.
 pub(super) fn write(
     families: &[Family<'_>],
-    labels: &[Vec<(&'static str, String)>],
+    (machine, gpus): (&Labels, &[Labels]),
     form: Form,
 ) -> String {
-    let labels: Vec<String> = labels.iter().map(|labels| joined(labels)).collect();
+    let machine = joined(machine);
+    let gpus: Vec<String> = gpus.iter().map(|labels| joined(labels)).collect();
     let mut text = String::new();
     for family in families.iter().filter(|family| !family.samples.is_empty()) {
         head(&mut text, family, form);
         let name = sampled(family);
         for sample in &family.samples {
-            line(&mut text, &name, &labels[sample.gpu], sample);
+            let labels = sample.gpu.map_or(&machine, |gpu| &gpus[gpu]);
+            line(&mut text, &name, labels, sample);
         }
     }
     if form == Form::OpenMetrics {
