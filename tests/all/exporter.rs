@@ -100,6 +100,18 @@ fn every_gpu_is_a_series_and_other_requests_are_refused() {
     assert!(exporter.page(&[]).starts_with("HTTP/1.1 200"), "it still answers");
 }
 
+/// Few connections are served at once, so that none is kept.
+#[test]
+fn a_connection_gets_one_answer() {
+    let exporter = Exporter::start(&["--listen", "127.0.0.1:0"], 1);
+    let mut stream = exporter.connect();
+    stream.write_all("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2).as_bytes()).expect("sends");
+    let mut text = String::new();
+    // The second request may be answered by a reset.
+    let _ = stream.read_to_string(&mut text);
+    assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{text}");
+}
+
 #[test]
 fn a_token_is_asked_for_where_there_is_one() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::address::Address;
@@ -31,7 +31,9 @@ const MOST: usize = 32;
 const HEAD: usize = 16 << 10;
 /// Time for a request's head, and for a whole connection.
 const PATIENCE: Duration = Duration::from_secs(10);
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_secs(30);
+/// Time until the system may have descriptors for connections again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 type Answer = Response<Text>;
 
@@ -142,15 +144,16 @@ async fn accept(listener: Listener, service: Service) {
     loop {
         let Ok(permit) = Arc::clone(&service.free).acquire_owned().await else { return };
         let service = service.clone();
-        match &listener {
-            Listener::Network(listener) => {
-                let Ok((stream, _)) = listener.accept().await else { continue };
+        let accepted = match &listener {
+            Listener::Network(listener) => listener.accept().await.map(|(stream, _)| {
                 tokio::spawn(async move { (serve_network(stream, service).await, drop(permit)) });
-            }
-            Listener::Unix(listener) => {
-                let Ok((stream, _)) = listener.accept().await else { continue };
+            }),
+            Listener::Unix(listener) => listener.accept().await.map(|(stream, _)| {
                 tokio::spawn(async move { (serve(stream, service).await, drop(permit)) });
-            }
+            }),
+        };
+        if accepted.is_err() {
+            sleep(PAUSE).await;
         }
     }
 }
@@ -163,7 +166,7 @@ async fn serve_network(stream: TcpStream, service: Service) {
     }
 }
 
-/// Answers the requests of a connection until it ends or takes too long.
+/// Answers the one request of a connection, unless that takes too long: connections that stay would keep others out.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, service: Service) {
     let answer = |request: Request<Incoming>| {
         let answer = service.answer(&request);
@@ -171,6 +174,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, service: Service) {
     };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        .keep_alive(false)
         .header_read_timeout(PATIENCE)
         .max_buf_size(HEAD)
         .serve_connection(TokioIo::new(stream), service_fn(answer));
