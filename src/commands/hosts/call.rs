@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use crate::io::source::hosts::script::Hello;
-use crate::io::source::hosts::{HostName, Ssh, Trouble};
+use crate::io::source::hosts::{HostName, PATIENCE, Ssh, Trouble};
 
 /// Longest output, and longest that is said beside it.
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -36,6 +38,17 @@ pub(crate) fn call(
     script: &str,
     input: Option<File>,
 ) -> Result<Answer, Trouble> {
+    call_within(PATIENCE, ssh, host, script, input)
+}
+
+/// The same of a host that must greet within this time.
+fn call_within(
+    patience: Duration,
+    ssh: &Ssh,
+    host: &HostName,
+    script: &str,
+    input: Option<File>,
+) -> Result<Answer, Trouble> {
     let words = ssh.words(host, script);
     let not_started =
         |error| Trouble { what: format!("ssh does not start: {error}"), remedy: String::new() };
@@ -48,7 +61,18 @@ pub(crate) fn call(
     let mut child = command.spawn().map_err(not_started)?;
     let said =
         child.stderr.take().map(|stderr| thread::spawn(move || beginning(stderr, WORDS_MAX)));
-    let (hello, output) = child.stdout.take().map(greeted).unwrap_or_default();
+    let (greet, greeting) = channel();
+    let read = child.stdout.take().map(|stdout| thread::spawn(move || greeted(stdout, &greet)));
+    let hello = match greeting.recv_timeout(patience) {
+        Ok(hello) => Some(hello),
+        Err(RecvTimeoutError::Disconnected) => None,
+        Err(RecvTimeoutError::Timeout) => {
+            // What it started may hold its pipes, which nobody waits for.
+            child.kill().and_then(|()| child.wait()).map_err(not_started)?;
+            return Err(Trouble::of(&format!("no answer within {} s", patience.as_secs()), host));
+        }
+    };
+    let output = read.and_then(|read| read.join().ok()).unwrap_or_default();
     let status = child.wait().map_err(not_started)?;
     let words = said.and_then(|said| said.join().ok()).unwrap_or_default();
     let words = String::from_utf8_lossy(&words).trim().to_owned();
@@ -65,8 +89,8 @@ pub(crate) fn call(
     }
 }
 
-/// The greeting, and what comes after it; without one, everything.
-fn greeted(output: impl Read) -> (Option<Hello>, Vec<u8>) {
+/// Passes on the greeting, and reads what comes after it; without one, everything.
+fn greeted(output: impl Read, greet: &Sender<Hello>) -> Vec<u8> {
     let mut output = BufReader::new(output);
     let mut before = Vec::new();
     loop {
@@ -74,11 +98,12 @@ fn greeted(output: impl Read) -> (Option<Hello>, Vec<u8>) {
         let left = BANNER_MAX.saturating_sub(from as u64);
         let more = output.by_ref().take(left).read_until(b'\n', &mut before);
         if !more.is_ok_and(|count| count > 0) {
-            return (None, before);
+            return before;
         }
-        let hello = Hello::parse(&String::from_utf8_lossy(&before[from..]));
-        if hello.is_some() {
-            return (hello, beginning(output, OUTPUT_MAX));
+        if let Some(hello) = Hello::parse(&String::from_utf8_lossy(&before[from..])) {
+            // Who waited has given up.
+            greet.send(hello).ok();
+            return beginning(output, OUTPUT_MAX);
         }
     }
 }
@@ -90,4 +115,23 @@ fn beginning(mut input: impl Read, most: u64) -> Vec<u8> {
     input.by_ref().take(most).read_to_end(&mut kept).ok();
     std::io::copy(&mut input, &mut std::io::sink()).ok();
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_host_that_does_not_greet_is_given_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ssh");
+        std::fs::write(&path, "#!/bin/sh\nexec sleep 1000\n").expect("is written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("is there");
+        let ssh = Ssh::new(path.to_str().expect("is text")).expect("a command");
+        let host = "gpu1".parse().expect("a name");
+        let answer = call_within(Duration::from_millis(10), &ssh, &host, "true", None);
+        assert!(answer.is_err_and(|why| why.what.contains("no answer within")));
+    }
 }

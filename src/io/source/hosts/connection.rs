@@ -25,7 +25,7 @@ const TABLE_MAX: usize = 4 << 20;
 /// Lines in a row that are no frame, after which a host is given up.
 const NONSENSE_MAX: u32 = 16;
 /// How long to wait for a host to answer: for its network, its ssh and its login shell.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long an ssh that closed its output is waited for.
 const FAREWELL: Duration = Duration::from_secs(2);
 

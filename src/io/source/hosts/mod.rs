@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, watch as changing};
 
-pub use self::connection::{Ssh, Trouble};
+pub use self::connection::{PATIENCE, Ssh, Trouble};
 pub use self::name::HostName;
 use self::watch::Watch;
 use super::{Control, FrameSink, Source};
