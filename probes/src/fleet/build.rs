@@ -3,16 +3,20 @@
 use std::collections::HashMap;
 
 use super::answer::Series;
+use super::order::sorted;
 use super::{Cost, Exporter, Fleet, Machine, Member, Metric, State};
 use crate::gpu::CLOCK_REASONS;
 use crate::time::Timestamp;
 
 /// Most GPUs that are taken; more have to be narrowed down.
 pub const MOST_GPUS: usize = 65_536;
-/// A machine whose values are older is late, unless all are.
+/// A machine whose values are younger is not late.
 const LATE_S: f64 = 60.0;
 /// So many times the usual age is late.
 const LATE_TIMES: f64 = 3.0;
+/// What is older is late whatever is usual: the longest pause between two collections that servers bridge is five minutes, and most collect
+/// once a minute or more often.
+const LATE_ALWAYS_S: f64 = 180.0;
 /// A machine that is gone is shown for so long.
 const REMEMBERED_S: f64 = 3600.0;
 
@@ -34,6 +38,8 @@ pub struct Builder {
     found: HashMap<&'static str, Found>,
     models: Names,
     owners: Names,
+    /// The server's time.
+    at: Option<Timestamp>,
     /// GPUs left out, being too many.
     pub left_out: usize,
 }
@@ -53,6 +59,7 @@ impl Builder {
         }
         self.found.insert(&exporter.name, Found { host: host.clone(), places: HashMap::new() });
         for one in series {
+            self.at = self.at.max(one.values.last().map(|value| timestamp(value.0)));
             self.member(exporter, host, one);
         }
         Some(host)
@@ -79,6 +86,8 @@ impl Builder {
             }
             None => self.new_member(machine, key, uuid),
         };
+        let member = &mut self.fleet.gpus[at];
+        member.seen = member.seen.max(seen);
         if let Some(found) = self.found.get_mut(exporter.name.as_str()) {
             found.places.insert(place, at);
         }
@@ -102,7 +111,8 @@ impl Builder {
         }
         let model = self.models.place("");
         let key = key.to_owned();
-        self.fleet.gpus.push(Member { machine, index: None, key, uuid, model, owner: None });
+        let seen = Timestamp(0);
+        self.fleet.gpus.push(Member { machine, index: None, key, uuid, model, owner: None, seen });
         at
     }
 
@@ -146,35 +156,39 @@ impl Builder {
         }
         let mut told: HashMap<usize, f64> = HashMap::with_capacity(series.len());
         for one in series {
-            let (Some(at), Some(value)) = (self.place(exporter, one), one.last()) else { continue };
+            let value = one.last().and_then(|value| metric.reading(value));
+            let (Some(at), Some(value)) = (self.place(exporter, one), value) else { continue };
             match &metric.reasons {
                 Some(label) => {
                     let bit = one.label(label).map_or(0, reason) as f64;
                     *told.entry(at).or_default() += if value > 0.0 { bit } else { 0.0 };
                 }
                 None => {
-                    told.insert(at, value * metric.factor);
+                    told.insert(at, value);
                 }
             }
         }
-        let count = self.fleet.gpus.len();
-        let columns = &mut self.fleet.columns;
-        let column = match columns.iter().position(|column| column.0 == metric.field) {
-            Some(column) => column,
-            None => {
-                columns.push((&metric.field, Vec::new()));
-                columns.len() - 1
-            }
-        };
-        let values = &mut columns[column].1;
-        values.resize(count, None);
         for (at, value) in told {
-            values[at].get_or_insert(value);
+            self.column(&metric.field)[at].get_or_insert(value);
         }
     }
 
-    /// The fleet, in order, with machines of the one before that are gone.
+    /// The values of a reading, with room for every GPU.
+    fn column(&mut self, field: &'static str) -> &mut [Option<f64>] {
+        let count = self.fleet.gpus.len();
+        let columns = &mut self.fleet.columns;
+        let known = columns.iter().position(|column| column.0 == field);
+        let column = known.unwrap_or_else(|| {
+            columns.push((field, Vec::new()));
+            columns.len() - 1
+        });
+        columns[column].1.resize(count, None);
+        &mut columns[column].1
+    }
+
+    /// The fleet, in order, with what the one before had and is gone. `at` is the time here, for when the server told none.
     pub fn finish(mut self, at: Timestamp, cost: Cost, before: Option<&Fleet>) -> Fleet {
+        let at = self.at.unwrap_or(at);
         self.judge(at);
         if let Some(before) = before {
             self.remember(at, before);
@@ -192,33 +206,52 @@ impl Builder {
         let ages_of = ages.clone();
         ages.sort_by(f64::total_cmp);
         let usual = ages.get(ages.len() / 2).copied().unwrap_or(0.0);
-        let limit = LATE_S.max(LATE_TIMES * usual);
+        let limit = (LATE_TIMES * usual).clamp(LATE_S, LATE_ALWAYS_S);
         for (machine, age) in machines.iter_mut().zip(ages_of) {
             machine.state = if age > limit { State::Late } else { State::Fresh };
         }
     }
 
-    /// Keeps machines that were there before.
+    /// Keeps machines that were there before, and GPUs of those that still are.
     fn remember(&mut self, at: Timestamp, before: &Fleet) {
-        for (place, machine) in before.machines.iter().enumerate() {
+        let is_old = |seen| at.seconds_since(seen) > REMEMBERED_S;
+        for machine in before.machines.iter().filter(|machine| !is_old(machine.seen)) {
             let is_gone = !self.machines.contains_key(&machine.name);
-            if !is_gone || at.seconds_since(machine.seen) > REMEMBERED_S {
-                continue;
-            }
             let here = self.machine(&machine.name);
-            self.fleet.machines[here] = Machine { state: State::Lost, ..machine.clone() };
-            for (old, member) in before.gpus.iter().enumerate().filter(|it| it.1.machine == place) {
-                let new = self.new_member(here, &member.key, member.uuid.clone());
-                let gpu = &mut self.fleet.gpus[new];
-                gpu.index = member.index;
-                gpu.model = self.models.place(before.model(old).unwrap_or_default());
-                gpu.owner = before.owner(old).map(|owner| self.owners.place(owner));
-                for (field, values) in &mut self.fleet.columns {
-                    values.resize(new + 1, None);
-                    values[new] = before.value(field, old);
+            if is_gone {
+                self.fleet.machines[here] = Machine { state: State::Lost, ..machine.clone() };
+            }
+            for old in machine.gpus.clone() {
+                let member = &before.gpus[old];
+                if is_gone {
+                    self.keep(here, before, old);
+                } else if !is_old(member.seen) && !self.has(&machine.name, member) {
+                    let new = self.keep(here, before, old);
+                    self.column("up")[new] = Some(0.0);
                 }
             }
         }
+    }
+
+    /// Whether an exporter told of a GPU.
+    fn has(&self, machine: &str, member: &Member) -> bool {
+        let is_known = member.uuid.as_ref().is_some_and(|uuid| self.uuids.contains_key(uuid));
+        let place = (machine.to_owned(), member.key.clone());
+        is_known || self.found.values().any(|found| found.places.contains_key(&place))
+    }
+
+    /// Takes over a GPU with its last values, and says where.
+    fn keep(&mut self, machine: usize, before: &Fleet, old: usize) -> usize {
+        let member = &before.gpus[old];
+        let new = self.new_member(machine, &member.key, member.uuid.clone());
+        let model = self.models.place(before.model(old).unwrap_or_default());
+        let owner = before.owner(old).map(|owner| self.owners.place(owner));
+        let gpu = &mut self.fleet.gpus[new];
+        (gpu.index, gpu.seen, gpu.model, gpu.owner) = (member.index, member.seen, model, owner);
+        for (field, _) in &before.columns {
+            self.column(field)[new] = before.value(field, old);
+        }
+        new
     }
 }
 
@@ -271,50 +304,7 @@ fn full_uuid(uuid: &str) -> String {
     if known { uuid.to_owned() } else { format!("GPU-{uuid}") }
 }
 
-pub(super) fn timestamp(seconds: f64) -> Timestamp {
-    Timestamp((seconds.max(0.0) * 1000.0) as u64)
-}
-
-/// Machines by name, numbers in names as numbers; GPUs by machine and number.
-fn sorted(fleet: Fleet) -> Fleet {
-    let Fleet { machines, gpus, columns, .. } = &fleet;
-    let mut order: Vec<usize> = (0..machines.len()).collect();
-    order.sort_by_cached_key(|at| natural(&machines[*at].name));
-    let mut rank = vec![0; machines.len()];
-    for (new, old) in order.iter().enumerate() {
-        rank[*old] = new;
-    }
-    let mut members: Vec<usize> = (0..gpus.len()).collect();
-    members.sort_by_cached_key(|at| {
-        let member = &gpus[*at];
-        (rank[member.machine], member.index.unwrap_or(u32::MAX), member.key.clone())
-    });
-    let columns = columns.iter().map(|(field, values)| {
-        (*field, members.iter().map(|at| values.get(*at).copied().flatten()).collect())
-    });
-    let columns = columns.collect();
-    let mut gpus: Vec<Member> = members.iter().map(|at| gpus[*at].clone()).collect();
-    gpus.iter_mut().for_each(|gpu| gpu.machine = rank[gpu.machine]);
-    let mut machines: Vec<Machine> = order.iter().map(|at| machines[*at].clone()).collect();
-    let mut from = 0;
-    for (at, machine) in machines.iter_mut().enumerate() {
-        let count = gpus[from..].iter().take_while(|gpu| gpu.machine == at).count();
-        machine.gpus = from..from + count;
-        from += count;
-    }
-    Fleet { machines, gpus, columns, ..fleet }
-}
-
-/// A name whose numbers compare as numbers.
-pub(super) fn natural(name: &str) -> Vec<(String, u64)> {
-    let mut parts = Vec::new();
-    let mut rest = name;
-    while !rest.is_empty() {
-        let text = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let digits =
-            rest[text..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |n| text + n);
-        parts.push((rest[..text].to_lowercase(), rest[text..digits].parse().unwrap_or(u64::MAX)));
-        rest = &rest[digits..];
-    }
-    parts
+fn timestamp(seconds: f64) -> Timestamp {
+    const YEAR_9999: f64 = 253_402_300_799.0;
+    Timestamp((seconds.clamp(0.0, YEAR_9999) * 1000.0) as u64)
 }

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::nvml::plausible;
+
 /// An exporter of GPU metrics.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +45,7 @@ pub struct Exporter {
 pub struct Metric {
     /// Its name.
     pub name: String,
-    /// The reading, as frames call it, or `xid` or `clock_reasons`.
+    /// The reading, as frames call it, or `up`, `xid` or `clock_reasons`.
     pub field: String,
     /// What turns its unit into that of the reading.
     #[serde(default = "one")]
@@ -59,6 +61,13 @@ pub struct Metric {
     pub sum: bool,
     /// The label with the words for a clock reason.
     pub reasons: Option<String>,
+}
+
+impl Metric {
+    /// A value of it as the reading; none where no device can have it.
+    pub fn reading(&self, value: f64) -> Option<f64> {
+        plausible::told(&self.field, value * self.factor)
+    }
 }
 
 fn one() -> f64 {
@@ -106,7 +115,7 @@ mod tests {
             assert!(!exporter.host.is_empty() && !exporter.anchors.is_empty());
             for metric in &exporter.metric {
                 let known = Vitals::FIELDS.iter().any(|field| field.key == metric.field)
-                    || ["xid", "clock_reasons"].contains(&metric.field.as_str());
+                    || ["up", "xid", "clock_reasons"].contains(&metric.field.as_str());
                 assert!(known, "{}: {}", metric.name, metric.field);
                 assert!(metric.factor > 0.0, "{}", metric.name);
             }

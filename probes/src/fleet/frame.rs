@@ -24,7 +24,7 @@ impl Fleet {
             at: self.at,
             interval_s: self.interval_s,
             origin: Origin::Remote { host: about.name.clone() },
-            gpus: about.gpus.clone().map(|at| self.gpu(at, about.state, &mut kinds)).collect(),
+            gpus: about.gpus.clone().map(|at| self.gpu(at, &mut kinds)).collect(),
             without_processes: true,
             ..Frame::default()
         };
@@ -37,13 +37,8 @@ impl Fleet {
     }
 
     /// `kinds` remembers products by their place: finding one compares names with the whole catalogue.
-    fn gpu(
-        &self,
-        at: usize,
-        state: State,
-        kinds: &mut BTreeMap<usize, Option<&'static Part>>,
-    ) -> Gpu {
-        let member = &self.gpus[at];
+    fn gpu(&self, at: usize, kinds: &mut BTreeMap<usize, Option<&'static Part>>) -> Gpu {
+        let (member, state) = (&self.gpus[at], self.state(at));
         let mut gpu = Gpu { index: member.index.unwrap_or(0), ..Gpu::default() };
         gpu.key = member.uuid.clone().unwrap_or_else(|| member.key.clone());
         gpu.presence = if state == State::Lost { Presence::Lost } else { Presence::Present };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::build::natural;
+use super::order::natural;
 use super::{Fleet, Machine, Member, State};
 use crate::gpu::{CLOCK_REASONS, Presence, Vitals};
 use crate::process::Process;
@@ -27,7 +27,7 @@ impl Fleet {
         let fields = Vitals::FIELDS.iter().filter(|field| FIELDS.contains(&field.key));
         let fields: Vec<&Field<Vitals>> = fields.collect();
         fleet.columns = fields.iter().map(|field| (field.key, Vec::new())).collect();
-        fleet.columns.extend([("clock_reasons", Vec::new()), ("xid", Vec::new())]);
+        fleet.columns.extend(["clock_reasons", "xid", "up"].map(|field| (field, Vec::new())));
         let (mut models, mut owners) = (BTreeMap::new(), BTreeMap::new());
         let mut frames: Vec<_> = frames.into_iter().collect();
         frames.sort_by_cached_key(|frame| natural(frame.1));
@@ -43,9 +43,11 @@ impl Fleet {
                     uuid: gpu.identity.uuid.last().cloned(),
                     model: place(&mut models, gpu.identity.name.last().map_or("", String::as_str)),
                     owner: owner(frame, gpu).map(|owner| place(&mut owners, &owner)),
+                    seen: frame.at,
                 });
                 let values = fields.iter().map(|field| (field.number)(&gpu.vitals));
-                let values: Vec<_> = values.chain([reasons(gpu), newest_xid(gpu)]).collect();
+                let values: Vec<_> =
+                    values.chain([reasons(gpu), newest_xid(gpu), up(gpu)]).collect();
                 for ((_, column), value) in fleet.columns.iter_mut().zip(values) {
                     column.push(value);
                 }
@@ -70,6 +72,15 @@ fn reasons(gpu: &Gpu) -> Option<f64> {
     let active = gpu.throttle.active.value()?;
     let bits = CLOCK_REASONS.iter().filter(|row| active.contains(&row.1));
     Some(bits.fold(0, |mask, row| mask | row.0) as f64)
+}
+
+/// Whether it answers, where that is known: one that sleeps is not asked.
+fn up(gpu: &Gpu) -> Option<f64> {
+    match gpu.presence {
+        Presence::Present => Some(1.0),
+        Presence::Lost => Some(0.0),
+        Presence::Starting | Presence::Suspended | Presence::WhatIf => None,
+    }
 }
 
 /// The newest Xid error that no program causes.

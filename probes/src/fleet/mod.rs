@@ -7,6 +7,7 @@ mod build;
 mod exporters;
 mod frame;
 mod gathered;
+mod order;
 
 use std::ops::Range;
 
@@ -59,6 +60,8 @@ pub struct Member {
     pub model: usize,
     /// Place of who holds it in [`Fleet::owners`].
     pub owner: Option<usize>,
+    /// When its newest value was taken.
+    pub seen: Timestamp,
 }
 
 /// Many machines at one moment.
@@ -106,6 +109,14 @@ impl Fleet {
     /// One value.
     pub fn value(&self, field: &str, gpu: usize) -> Option<f64> {
         *self.column(field)?.get(gpu)?
+    }
+
+    /// How a GPU does: as its machine, and lost where it does not answer its exporter, or that tells of it no more.
+    pub fn state(&self, gpu: usize) -> State {
+        match self.value("up", gpu) {
+            Some(up) if up <= 0.0 => State::Lost,
+            _ => self.machines[self.gpus[gpu].machine].state,
+        }
     }
 
     /// Memory that can be used, of the reading or of its parts.

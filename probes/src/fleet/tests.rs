@@ -1,6 +1,7 @@
 use super::answer::parse;
 use super::*;
-use crate::gpu::{ClockReason, Presence};
+use crate::Reading;
+use crate::gpu::{ClockReason, Presence, Vitals};
 use crate::units::{Bytes, MegaHertz, Percent};
 
 /// A vector of one moment, of labels and values.
@@ -32,6 +33,11 @@ fn dcgm(host: &str, gpu: u32) -> String {
 const NOW: f64 = 1000.0;
 
 fn fleet(hosts: &[(&str, f64)], before: Option<&Fleet>) -> Fleet {
+    fleet_at(hosts, NOW, before)
+}
+
+/// The same where the clock here says something else.
+fn fleet_at(hosts: &[(&str, f64)], here: f64, before: Option<&Fleet>) -> Fleet {
     let dcgm_exporter = exporter("dcgm-exporter");
     let mut builder = Builder::default();
     let each = |value: fn(f64, u32) -> f64| {
@@ -55,7 +61,7 @@ fn fleet(hosts: &[(&str, f64)], before: Option<&Fleet>) -> Fleet {
         let series = parse(body.as_bytes()).expect("a vector");
         builder.values(dcgm_exporter, metric(dcgm_exporter, name), &series);
     }
-    builder.finish(Timestamp((NOW * 1000.0) as u64), Cost::default(), before)
+    builder.finish(Timestamp((here * 1000.0) as u64), Cost::default(), before)
 }
 
 #[test]
@@ -98,6 +104,93 @@ fn old_values_are_late_and_a_machine_that_is_gone_is_lost() {
     assert_eq!(lost.gpus[1].presence, Presence::Lost);
     assert_eq!(lost.gpus[1].vitals.util_gpu_pct.last(), Some(&Percent(50.0)));
     assert_eq!(after.owner(3), Some("ml/train-1"));
+}
+
+/// Whatever the clock here says, and however few machines there are.
+#[test]
+fn the_age_of_values_is_counted_in_the_time_of_the_server() {
+    for (hosts, late) in [
+        (&[("a", NOW - 1.0)][..], &[false][..]),
+        (&[("a", NOW - 290.0)], &[true]),
+        (&[("a", NOW - 290.0), ("b", NOW - 290.0), ("c", NOW - 1.0)], &[true, true, false]),
+    ] {
+        for skew in [-3600.0, 0.0, 3600.0] {
+            let fleet = fleet_at(hosts, NOW + skew, None);
+            assert_eq!(fleet.at, Timestamp((NOW * 1000.0) as u64));
+            let states = fleet.machines.iter().map(|machine| machine.state == State::Late);
+            assert_eq!(states.collect::<Vec<_>>(), late, "{hosts:?} {skew}");
+        }
+    }
+}
+
+/// Rows of our own exporter: GPU, whether it is up.
+fn own(gpus: &[(&str, f64)], before: Option<&Fleet>) -> Fleet {
+    let exporter = exporter("warpscope");
+    let labels = |gpu: &str| format!("\"host\":\"box\",\"uuid\":\"GPU-{gpu}\",\"gpu\":\"0\"");
+    let rows = |value: fn(f64) -> f64| {
+        let rows: Vec<_> = gpus.iter().map(|(gpu, up)| (labels(gpu), value(*up))).collect();
+        vector(&rows)
+    };
+    let mut builder = Builder::default();
+    builder.members(exporter, &parse(rows(|_| NOW).as_bytes()).expect("a vector"));
+    for (name, value) in [
+        ("warpscope_gpu_up", (|up| up) as fn(f64) -> f64),
+        ("warpscope_gpu_memory_total_bytes", |_| 1e9),
+    ] {
+        let body = rows(value);
+        builder.values(
+            exporter,
+            metric(exporter, name),
+            &parse(body.as_bytes()).expect("a vector"),
+        );
+    }
+    builder.finish(Timestamp(0), Cost::default(), before)
+}
+
+#[test]
+fn a_gpu_that_its_exporter_calls_lost_or_tells_of_no_more_is_lost() {
+    let presences = |fleet: &Fleet| {
+        let frame = fleet.frame(0).expect("a frame");
+        frame.gpus.iter().map(|gpu| (gpu.key.clone(), gpu.presence)).collect::<Vec<_>>()
+    };
+    let row = |gpu: &str, presence| (format!("GPU-{gpu}"), presence);
+    let (here, lost) = (Presence::Present, Presence::Lost);
+    let first = own(&[("a", 1.0), ("b", 0.0), ("c", 1.0)], None);
+    assert_eq!(presences(&first), [row("a", here), row("b", lost), row("c", here)]);
+    let second = own(&[("a", 1.0), ("b", 1.0)], Some(&first));
+    assert_eq!(presences(&second), [row("a", here), row("b", here), row("c", lost)]);
+    let total = &second.frame(0).expect("a frame").gpus[2].vitals.memory_total_bytes;
+    assert_eq!(*total, Reading::Late(Some(Bytes(1_000_000_000))));
+    let third = own(&[("a", 1.0), ("b", 1.0), ("c", 1.0)], Some(&second));
+    assert_eq!(presences(&third), [row("a", here), row("b", here), row("c", here)]);
+}
+
+/// What dcgm-exporter writes for a T4, whose memory has no sensor, and where DCGM has no value.
+#[test]
+fn blanks_of_dcgm_are_no_values() {
+    let dcgm_exporter = exporter("dcgm-exporter");
+    let mut builder = Builder::default();
+    let body = |value: f64| vector(&[(dcgm("a", 0), value)]);
+    builder.members(dcgm_exporter, &parse(body(NOW).as_bytes()).expect("a vector"));
+    const BLANK: f64 = 9_223_372_036_854_775_794.0;
+    for (name, value) in [
+        ("DCGM_FI_DEV_GPU_UTIL", 40.0),
+        ("DCGM_FI_DEV_FB_FREE", BLANK),
+        ("DCGM_FI_DEV_MEMORY_TEMP", 0.0),
+        ("DCGM_FI_DEV_GPU_TEMP", BLANK),
+        ("DCGM_FI_DEV_POWER_USAGE", 140_737_488_355_328.0),
+        ("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", BLANK),
+        ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", BLANK),
+    ] {
+        let body = body(value);
+        let series = parse(body.as_bytes()).expect("a vector");
+        builder.values(dcgm_exporter, metric(dcgm_exporter, name), &series);
+    }
+    let fleet = builder.finish(Timestamp(0), Cost::default(), None);
+    let gpu = &fleet.frame(0).expect("a frame").gpus[0];
+    let told = Vitals::FIELDS.iter().filter(|field| (field.number)(&gpu.vitals).is_some());
+    assert_eq!(told.map(|field| field.key).collect::<Vec<_>>(), ["util_gpu_pct"]);
+    assert_eq!(gpu.throttle.active, Reading::Unsupported);
 }
 
 /// Where values are collected once a minute or more rarely, an age of two minutes is usual.

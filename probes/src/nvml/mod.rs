@@ -16,7 +16,7 @@ mod lists;
 mod mig;
 mod notices;
 mod pci;
-mod plausible;
+pub(crate) mod plausible;
 mod probe;
 mod processes;
 mod raw;

@@ -97,14 +97,14 @@ pub(super) fn events(count: u64) -> Result<u64, NvmlError> {
     at_most(count, 1 << 53)
 }
 
-/// Number of things of which a board has a few.
-pub(super) fn few(count: u32) -> Result<u32, NvmlError> {
-    at_most(count, 1 << 20)
-}
-
 /// A counter of 32 bits. All ones is what a register that does not answer is read as.
 pub(super) fn register(count: u32) -> Result<u32, NvmlError> {
     at_most(count, u32::MAX - 1)
+}
+
+/// Number of things of which a board has a few.
+pub(super) fn few(count: u32) -> Result<u32, NvmlError> {
+    at_most(count, 1 << 20)
 }
 
 /// Nanoseconds of a hundred years at most.
@@ -132,6 +132,29 @@ pub(super) fn link(number: u32) -> Result<u32, NvmlError> {
     at_most(number, 64)
 }
 
+/// A reading that somebody else took, in the unit that its key ends in; none where no device can have it.
+pub(crate) fn told(key: &str, value: f64) -> Option<f64> {
+    let (whole, small) = (value as u64, value as u32);
+    let unit = key.rsplit('_').next().unwrap_or_default();
+    let checked = match (key, unit) {
+        ("fan_pct", _) => fan_percent(value.ceil() as u32).map(drop),
+        (_, "pct") => return computed_percent(value).ok().map(|share| f64::from(share.0)),
+        _ if key.starts_with("tlimit") => tlimit(value as i32).map(drop),
+        _ if value < 0.0 => Err(absurd()),
+        ("temperature_memory_c", _) => memory_celsius(whole).map(drop),
+        (_, "c") => celsius(whole).map(drop),
+        (_, "w") => milliwatts((value * 1e3) as u32).map(drop),
+        (_, "j") => millijoules((value * 1e3) as u64).map(drop),
+        (_, "mhz") => megahertz(small).map(drop),
+        (_, "bps") => link_rate(value).map(drop).ok_or_else(absurd),
+        (_, "bytes") => memory(whole).map(drop),
+        (_, "failed" | "pending") => switch(small).map(drop),
+        ("pcie_gen" | "pcie_width" | "pstate", _) => link(small).map(drop),
+        _ => events(whole).map(drop),
+    };
+    checked.ok().map(|()| value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,18 +164,53 @@ mod tests {
         assert!(percent(100).is_ok() && percent(101).is_err() && percent(u32::MAX).is_err());
         assert!(fan_percent(110).is_ok() && fan_percent(u32::MAX).is_err());
         assert!(celsius(110).is_ok() && celsius(u64::from(u32::MAX)).is_err());
+        assert!(memory_celsius(95).is_ok() && memory_celsius(0).is_err());
         assert!(milliwatts(1_400_000).is_ok() && milliwatts(u32::MAX).is_err());
         assert!(millijoules(1_400_000 * 86_400 * 3650).is_ok() && millijoules(u64::MAX).is_err());
         assert!(megahertz(14_001).is_ok() && megahertz(u32::MAX).is_err());
         assert!(memory(288 << 30).is_ok() && memory(u64::MAX).is_err());
         assert!(part(7, 7).is_ok() && part(8, 7).is_err());
         assert!(events(3).is_ok() && events(u64::MAX).is_err());
+        assert!(register(3 << 20).is_ok() && register(u32::MAX).is_err());
         assert!(
             nanoseconds(u64::MAX).is_err() && few(u32::MAX).is_err() && link(u32::MAX).is_err()
         );
         assert!(kilobytes_per_second(63_000_000).is_ok());
         assert!(kilobytes_per_second(u32::MAX).is_err() && rpm(u32::MAX).is_err());
         assert!(link_rate(1.8e12).is_some() && link_rate(f64::MAX).is_none());
+    }
+
+    /// DCGM's blanks: dcgm_structs.h of DCGM 4, DCGM_INT64_BLANK and its kin, and DCGM_FP64_BLANK.
+    #[test]
+    fn what_another_program_tells_is_limited_as_what_nvml_tells() {
+        let keys = crate::gpu::Vitals::FIELDS.iter().map(|field| field.key);
+        for key in keys.chain(["xid", "clock_reasons"]) {
+            for blank in [9_223_372_036_854_775_792.0, 9_223_372_036_854_775_794.0, 1e300] {
+                assert_eq!(told(key, blank), None, "{key} {blank}");
+            }
+        }
+        for key in ["power_w", "gpm_tensor_pct", "pcie_rx_bps"] {
+            assert_eq!(told(key, 140_737_488_355_328.0), None, "{key}");
+        }
+        for (key, value, want) in [
+            ("temperature_c", 0.0, Some(0.0)),
+            ("temperature_c", -1.0, None),
+            ("temperature_memory_c", 0.0, None),
+            ("temperature_memory_c", 95.0, Some(95.0)),
+            ("util_gpu_pct", 100.000_001, Some(100.0)),
+            ("util_gpu_pct", 900.0, None),
+            ("fan_pct", 110.0, Some(110.0)),
+            ("tlimit_c", -3.0, Some(-3.0)),
+            ("power_w", 70.5, Some(70.5)),
+            ("memory_used_bytes", 8e10, Some(8e10)),
+            ("rows_failed", 1.0, Some(1.0)),
+            ("rows_failed", 7.0, None),
+            ("pstate", 99.0, None),
+            ("ecc_uncorrected_aggregate", 3.0, Some(3.0)),
+            ("up", 0.0, Some(0.0)),
+        ] {
+            assert_eq!(told(key, value), want, "{key} {value}");
+        }
     }
 
     #[test]
@@ -164,5 +222,3 @@ mod tests {
         }
     }
 }
-        assert!(memory_celsius(95).is_ok() && memory_celsius(0).is_err());
-        assert!(register(3 << 20).is_ok() && register(u32::MAX).is_err());

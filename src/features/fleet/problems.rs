@@ -30,7 +30,9 @@ type Check = fn(&Fleet, usize) -> Option<String>;
 pub(super) const PROBLEMS: &[(f64, &str, Check)] = &[
     (HEAVIEST, "lost", |fleet, gpu| {
         let machine = &fleet.machines[fleet.gpus[gpu].machine];
-        (machine.state == State::Lost).then(|| "sends nothing any more".to_owned())
+        let is_alone = machine.state != State::Lost;
+        let words = if is_alone { "does not answer" } else { "sends nothing any more" };
+        (fleet.state(gpu) == State::Lost).then(|| words.to_owned())
     }),
     (9.0, "remap", |fleet, gpu| {
         let failed = fleet.value("rows_failed", gpu)? > 0.0;

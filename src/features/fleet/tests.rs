@@ -34,6 +34,7 @@ fn machines(names: &[&str], columns: &[(&'static str, &[Option<f64>])]) -> Machi
                 uuid: None,
                 model,
                 owner,
+                seen,
             });
         }
     }

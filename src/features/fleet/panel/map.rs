@@ -169,7 +169,7 @@ fn draw(
     for (x, gpu) in cells {
         let value = (METRICS[tab.metric].value)(machines, gpu);
         let (glyph, style) = match tab.summary.fits.get(gpu) {
-            Some(true) => cell(tab, look, machine.state, value),
+            Some(true) => cell(tab, look, machines.state(gpu), value),
             _ => (look.glyphs.separator, look.style(Role::Faint)),
         };
         buffer.set_stringn(x, area.y, glyph, 1, style);

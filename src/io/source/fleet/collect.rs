@@ -109,8 +109,9 @@ pub(super) fn past(
             let gpu = fleet.gpus.iter().position(|gpu| Some(gpu.key.as_str()) == key);
             let Some(gpu) = gpu else { continue };
             for (at, value) in &series.values {
+                let Some(value) = metric.reading(*value) else { continue };
                 let moment = moments.entry((at * 1000.0) as u64).or_insert_with(|| empty(fleet));
-                set(moment, &metric.field, gpu, value * metric.factor);
+                set(moment, &metric.field, gpu, value);
             }
         }
     }
