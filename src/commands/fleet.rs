@@ -53,6 +53,10 @@ mod without_remote {
     pub(crate) struct NoFleet(Infallible);
 
     impl NoFleet {
+        pub(crate) fn asked(self) -> Result<Self, String> {
+            match self.0 {}
+        }
+
         pub(crate) fn frames(self) -> Result<Vec<Frame>, String> {
             match self.0 {}
         }

@@ -22,7 +22,11 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
         return Err(CliError::Usage("a recording is read here; leave out --host".to_owned()));
     }
     if let Some(url) = options.get(&args::PROMETHEUS) {
-        return Ok(Box::new(fleet::source(&url, options)?));
+        let source = fleet::source(&url, options)?;
+        return Ok(Box::new(match at_end {
+            AtEnd::Stop => source.asked().map_err(CliError::Failed)?,
+            AtEnd::Wait => source,
+        }));
     }
     for option in [&args::PROMETHEUS_TOKEN_FILE, &args::PROMETHEUS_CA] {
         if let Some(path) = options.get(option) {

@@ -11,8 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use warpscope_probes::Frame;
-use warpscope_probes::fleet::{Exporter, Fleet, exporters};
+use warpscope_probes::fleet::{Exporter, Fleet, State, exporters};
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::{Frame, Notice, Severity};
 
 use self::client::Client;
 pub use self::client::{Server, ServerUrl};
@@ -37,31 +38,39 @@ pub struct FleetSource {
     client: Client,
     selection: Selection,
     interval: Duration,
+    /// What the server has answered already.
+    first: Option<(Fleet, Present)>,
 }
 
 impl FleetSource {
     /// Asks once per `interval` for series that these matchers fit.
     pub fn new(server: Server, matchers: &str, interval: Duration) -> Result<Self, String> {
         let selection = Selection { matchers: matchers.to_owned(), machine: None };
-        Ok(Self { client: server.client()?, selection, interval })
+        Ok(Self { client: server.client()?, selection, interval, first: None })
+    }
+
+    /// Asks the server for the first time: one that cannot be asked fails a command, which has no screen to say so on.
+    pub fn asked(mut self) -> Result<Self, String> {
+        let everything = (Depth::Everything, &all()[..]);
+        let asked = collect::fleet(&mut self.client, &self.selection, everything, None);
+        Ok(Self { first: Some(asked?), ..self })
     }
 
     /// Every machine's frame, once, with all that is known of it.
-    pub fn frames(mut self) -> Result<Vec<Frame>, String> {
-        let everything = (Depth::Everything, &all()[..]);
-        let asked = collect::fleet(&mut self.client, &self.selection, everything, None);
-        let (fleet, _) = asked?;
-        Ok(frames(&fleet).collect())
+    pub fn frames(self) -> Result<Vec<Frame>, String> {
+        Ok(self.asked()?.first.iter().flat_map(|(fleet, _)| frames(fleet)).collect())
     }
 
     fn run(self, frames_to: FrameSink, fleet_to: Option<FleetSink>) -> Box<dyn Control> {
         let (orders, inbox) = channel();
-        let Self { client, selection, interval } = self;
+        let Self { client, selection, interval, first } = self;
         let watch = Watch {
             client,
             selection,
             interval: interval.max(SHORTEST),
+            first,
             fleet: None,
+            tried: Instant::now(),
             present: Vec::new(),
             in_view: None,
             frames_to,
@@ -115,7 +124,10 @@ struct Watch {
     client: Client,
     selection: Selection,
     interval: Duration,
+    first: Option<(Fleet, Present)>,
     fleet: Option<Arc<Fleet>>,
+    /// When the server was asked for all machines last.
+    tried: Instant,
     present: Present,
     in_view: Option<String>,
     frames_to: FrameSink,
@@ -156,7 +168,11 @@ impl Watch {
         let looks_around = before.is_none_or(|before| before.seq % LOOK_AROUND == 0);
         let known: Vec<_> = self.present.iter().map(|row| row.0).collect();
         let among = if looks_around || known.is_empty() { all() } else { known };
-        let asked = collect::fleet(&mut self.client, &self.selection, (depth, &among[..]), before);
+        let client = &mut self.client;
+        let ask = || collect::fleet(client, &self.selection, (depth, &among[..]), before);
+        let asked = self.first.take().map_or_else(ask, Ok);
+        let passed = self.tried.elapsed();
+        self.tried = Instant::now();
         match asked {
             Ok((mut fleet, present)) => {
                 fleet.interval_s = self.interval.as_secs_f64();
@@ -168,8 +184,29 @@ impl Watch {
                     None => frames(&fleet).all(|frame| (self.frames_to)(frame)),
                 }
             }
-            Err(why) => self.tell(FleetNews::Trouble(why)),
+            Err(why) if self.fleet_to.is_some() => self.tell(FleetNews::Trouble(why)),
+            Err(why) => self.push_late(&why, passed),
         }
+    }
+
+    /// The last frames, some time later, with everything late, and why.
+    fn push_late(&mut self, why: &str, passed: Duration) -> bool {
+        let Some(fleet) = &mut self.fleet else { return true };
+        let fleet = Arc::make_mut(fleet);
+        fleet.seq += 1;
+        fleet.at.0 += passed.as_millis() as u64;
+        let fresh = fleet.machines.iter_mut().filter(|machine| machine.state == State::Fresh);
+        fresh.for_each(|machine| machine.state = State::Late);
+        let notice = Notice {
+            id: Notice::FLEET_LOST.to_owned(),
+            severity: Severity::Error,
+            what: format!("The metrics server does not answer: {why}"),
+            remedy: "It is asked again.".to_owned(),
+        };
+        frames(fleet).all(|mut frame| {
+            frame.notices.insert(0, notice.clone());
+            (self.frames_to)(frame)
+        })
     }
 
     /// Until the next refresh: longer where one keeps the server busy.
@@ -210,7 +247,12 @@ impl Watch {
             let asked = collect::fleet(&mut self.client, &selection, everything, None);
             let Ok((one, _)) = asked else { continue };
             let one = Fleet { seq: all.seq, interval_s: all.interval_s, ..one };
-            let Some(frame) = one.find(name).and_then(|at| one.frame(at)) else { continue };
+            let Some(mut frame) = one.find(name).and_then(|at| one.frame(at)) else { continue };
+            // GPUs that the exporter tells of no more.
+            let is_here = |key: &str| frame.gpus.iter().any(|gpu| gpu.key == key);
+            let lost = last.gpus.iter().filter(|gpu| gpu.presence == Presence::Lost);
+            let lost: Vec<_> = lost.filter(|gpu| !is_here(&gpu.key)).cloned().collect();
+            frame.gpus.extend(lost);
             let past = match with_past {
                 true => collect::past(&mut self.client, &selection, (exporter, host), &one)?,
                 false => Vec::new(),
@@ -218,5 +260,56 @@ impl Watch {
             return Ok((past, frame));
         }
         Ok((Vec::new(), last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use warpscope_probes::Timestamp;
+    use warpscope_probes::fleet::Machine;
+
+    use super::*;
+
+    /// Nobody listens at this address.
+    fn watch(fleet: Option<Fleet>) -> (Watch, mpsc::Receiver<Frame>) {
+        let url = "http://127.0.0.1:1".parse().expect("an address");
+        let (sender, frames) = mpsc::channel();
+        let watch = Watch {
+            client: Server::new(url, None, None).client().expect("is prepared"),
+            selection: Selection::default(),
+            interval: SHORTEST,
+            first: None,
+            fleet: fleet.map(Arc::new),
+            tried: Instant::now(),
+            present: Vec::new(),
+            in_view: None,
+            frames_to: Arc::new(move |frame| sender.send(frame).is_ok()),
+            fleet_to: None,
+        };
+        (watch, frames)
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_any_more_makes_its_machines_late() {
+        let machine = Machine { name: "a".to_owned(), ..Machine::default() };
+        let at = Timestamp(1_000_000);
+        let fleet = Fleet { seq: 4, at, machines: vec![machine], ..Fleet::default() };
+        let (mut watch, frames) = watch(Some(fleet));
+        assert!(watch.refresh() && watch.refresh());
+        let all: Vec<Frame> = frames.try_iter().collect();
+        assert_eq!(all.iter().map(|frame| frame.seq).collect::<Vec<_>>(), [5, 6]);
+        assert!(all.iter().all(|frame| frame.at >= at));
+        let ids: Vec<&str> = all[1].notices.iter().map(|notice| notice.id.as_str()).collect();
+        assert_eq!(ids, [Notice::FLEET_LOST, "fleet.old"]);
+        assert!(all[1].notices[0].what.contains("refused"), "{:?}", all[1].notices);
+    }
+
+    #[test]
+    fn a_command_fails_where_the_server_cannot_be_asked() {
+        let url = "http://127.0.0.1:1".parse().expect("an address");
+        let source = FleetSource::new(Server::new(url, None, None), "", SHORTEST);
+        assert!(source.and_then(FleetSource::asked).is_err_and(|why| why.contains("refused")));
     }
 }
