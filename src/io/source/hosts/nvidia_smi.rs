@@ -1,8 +1,33 @@
 //! The loop that asks NVIDIA's own tool where warpscope is not at hand.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpscope_probes::nvidia_smi::{END, Part, query};
+
+/// Between two rounds; not every `sleep` knows parts of a second.
+fn pause(interval: Duration) -> Duration {
+    Duration::from_secs_f64(interval.as_secs_f64().ceil().max(1.0))
+}
+
+/// How far apart frames are, which nobody here decides: the tool takes its time in each round.
+pub(super) struct Pace {
+    since: Instant,
+    pause: Duration,
+}
+
+impl Pace {
+    /// From when the loop was started.
+    pub(super) fn new(interval: Duration, now: Instant) -> Self {
+        Self { since: now, pause: pause(interval) }
+    }
+
+    /// A frame came: when the next is expected, from now. Only the first had no pause before it.
+    pub(super) fn came(&mut self, now: Instant) -> Duration {
+        let took = now.saturating_duration_since(self.since);
+        self.since = now;
+        took + std::mem::take(&mut self.pause)
+    }
+}
 
 /// Prints the parts of a frame again and again, until nobody reads them.
 pub(super) fn script(interval: Duration) -> String {
@@ -11,7 +36,7 @@ pub(super) fn script(interval: Duration) -> String {
         [Part::Processes, Part::Owners, Part::Machine].map(Part::heading);
     let form = "--format=csv,noheader,nounits";
     let (query, old_query) = (query(false), query(true));
-    let seconds = interval.as_secs_f64().ceil().max(1.0);
+    let seconds = pause(interval).as_secs();
     format!(
         "h=\"{gpus}\"; q=\"{query}\"; \
          nvidia-smi --query-gpu=\"$q\" {form} >/dev/null 2>&1 || {{ h=\"{old_gpus}\"; q=\"{old_query}\"; }}; \
@@ -28,4 +53,19 @@ pub(super) fn script(interval: Duration) -> String {
          grep -E \"^(MemTotal|MemAvailable|SwapTotal|SwapFree):\" /proc/meminfo 2>/dev/null; \
          echo \"{END}\"; sleep {seconds}; done"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_is_that_of_the_tool() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs_f64(seconds);
+        let mut pace = Pace::new(Duration::from_millis(1500), begin);
+        assert_eq!(pace.came(at(1.25)), Duration::from_secs_f64(3.25), "a round and two seconds");
+        assert_eq!(pace.came(at(4.25)), Duration::from_secs(3));
+        assert_eq!(pace.came(at(7.0)), Duration::from_secs_f64(2.75));
+    }
 }

@@ -93,6 +93,20 @@ fn a_host_that_falls_silent_is_late() {
     until(&frames, |frame| frame.seq == 1 && frame.gpus[0].vitals.power_w.is_late());
 }
 
+/// Its graphs are in its time.
+#[test]
+fn what_is_late_has_the_time_of_the_host() {
+    for at in ["2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"] {
+        let frame = line(1).replace("1970-01-01T00:00:00.000Z", at);
+        let script =
+            format!("echo warpscope-host 1 warpscope Linux x86_64; cat <<'END'\n{frame}END\ncat");
+        let (frames, _control, _folder) = watched(&script);
+        let fresh = until(&frames, |frame| frame.seq == 1);
+        let late = until(&frames, |frame| frame.gpus[0].vitals.power_w.is_late());
+        assert!((0.0..3600.0).contains(&late.at.seconds_since(fresh.at)), "{at}: {}", late.at);
+    }
+}
+
 #[test]
 fn a_host_without_warpscope_is_read_through_nvidia_smi() {
     let script = "echo warpscope-host 1 nvidia-smi Linux x86_64; echo '#gpus'; echo 'No devices were found'; \

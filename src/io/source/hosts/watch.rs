@@ -15,6 +15,7 @@ use warpscope_probes::{Frame, Gpu, Notice, Origin, SCHEMA, Severity, Timestamp};
 use super::backoff::Backoff;
 use super::connection::{Connection, Ssh, Trouble};
 use super::name::HostName;
+use super::nvidia_smi::Pace;
 use super::script::{Hello, Means, stream};
 
 /// How long after its time a frame counts as late.
@@ -30,6 +31,10 @@ pub(super) struct Watch {
     interval: Receiver<Duration>,
     frames: Sender<Frame>,
     last: Frame,
+    /// How far apart its frames are.
+    pace: Duration,
+    /// How far its clock was ahead of the one here with its last frame, milliseconds modulo 2^64.
+    ahead_ms: u64,
     backoff: Backoff,
 }
 
@@ -52,7 +57,9 @@ impl Watch {
     ) -> Self {
         let origin = Origin::Remote { host: host.to_string() };
         let last = Frame { schema: SCHEMA, origin, ..Frame::default() };
-        Self { host, ssh, build: build.to_owned(), interval, frames, last, backoff: Backoff::new() }
+        let (build, pace) = (build.to_owned(), *interval.borrow());
+        let backoff = Backoff::new();
+        Self { host, ssh, build, interval, frames, last, pace, ahead_ms: 0, backoff }
     }
 
     pub(super) async fn run(mut self) {
@@ -89,12 +96,19 @@ impl Watch {
         if hello.means == Means::Nothing {
             return End::Lost(self.nothing_there());
         }
+        self.pace = every;
+        let mut pace = Pace::new(every, Instant::now());
         loop {
-            let end = match self.frame_of(&mut connection, every).await {
-                Ok(frame) => match self.push(frame, &hello).await {
-                    true => self.order(),
-                    false => Some(End::Closed),
-                },
+            let end = match self.frame_of(&mut connection).await {
+                Ok(frame) => {
+                    if hello.means == Means::NvidiaSmi {
+                        self.pace = pace.came(Instant::now());
+                    }
+                    match self.push(frame, &hello).await {
+                        true => self.order(),
+                        false => Some(End::Closed),
+                    }
+                }
                 Err(None) => return End::Lost(connection.end(&self.host).await),
                 Err(end) => end,
             };
@@ -114,17 +128,13 @@ impl Watch {
     }
 
     /// The next frame of a connection; without one in time, the last one again. An error without a reason: it ended.
-    async fn frame_of(
-        &mut self,
-        connection: &mut Connection,
-        every: Duration,
-    ) -> Result<Frame, Option<End>> {
+    async fn frame_of(&mut self, connection: &mut Connection) -> Result<Frame, Option<End>> {
         let mut reading = pin!(connection.next_frame());
         let begun = Instant::now();
         loop {
-            match timeout(every + GRACE, reading.as_mut()).await {
+            match timeout(self.pace + GRACE, reading.as_mut()).await {
                 Ok(frame) => return frame.ok_or(None),
-                Err(_) if begun.elapsed() > every + SILENCE => {
+                Err(_) if begun.elapsed() > self.pace + SILENCE => {
                     let what = format!("silent for {} s", begun.elapsed().as_secs());
                     return Err(Some(End::Lost(Trouble::of(&what, &self.host))));
                 }
@@ -152,7 +162,7 @@ impl Watch {
         frame.origin = Origin::Remote { host: self.host.to_string() };
         if hello.means == Means::NvidiaSmi {
             frame.seq = self.last.seq + 1;
-            frame.interval_s = self.interval.borrow().as_secs_f64();
+            frame.interval_s = self.pace.as_secs_f64();
             frame.notices.push(notice(
                 "host.nvidia_smi",
                 Severity::Info,
@@ -170,6 +180,7 @@ impl Watch {
                 "Update warpscope here.",
             ));
         }
+        self.ahead_ms = frame.at.0.wrapping_sub(now().0);
         self.last.clone_from(&frame);
         self.frames.send(frame).await.is_ok()
     }
@@ -196,8 +207,9 @@ impl Watch {
 
     fn late(&self) -> Frame {
         let mut frame = self.last.clone();
-        frame.at = Timestamp::from_system(SystemTime::now());
-        frame.interval_s = self.interval.borrow().as_secs_f64();
+        // In the time of the host, whose graphs would else go back and forth.
+        frame.at = Timestamp(now().0.wrapping_add(self.ahead_ms)).max(self.last.at);
+        frame.interval_s = self.pace.as_secs_f64();
         frame.gpus.iter_mut().for_each(Gpu::make_late);
         for process in &mut frame.processes {
             for field in Usage::FIELDS {
@@ -206,6 +218,10 @@ impl Watch {
         }
         frame
     }
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_system(SystemTime::now())
 }
 
 fn notice(id: &str, severity: Severity, what: String, remedy: &str) -> Notice {
