@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::hosts::{Answer, build, call, digest, resolve, ssh, this_program};
+use super::hosts::{Answer, build, call, digest, offer, resolve, ssh, this_program};
 use super::output;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
 use crate::config::args::{self, HostAction};
@@ -28,14 +28,20 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 fn run(options: &Options) -> Result<Exit, CliError> {
     let hosts = resolve(&options.get(&args::HOST_NAMES), options)?;
     let ssh = ssh(options)?;
-    let work = match options.get(&args::HOST_ACTION) {
+    let action = options.get(&args::HOST_ACTION);
+    let work = match action {
         HostAction::Install => |ssh: &_, host: &_| install(ssh, host),
         HostAction::Forget => |ssh: &_, host: &_| forget(ssh, host),
     };
     let mut exit = Exit::Fine;
     for host in &hosts {
         match work(&ssh, host) {
-            Ok(done) => drop(output::print(&format!("{host}: {done}"))?),
+            Ok(done) => {
+                if action == HostAction::Forget {
+                    offer::forget(options, host);
+                }
+                output::print(&format!("{host}: {done}"))?;
+            }
             Err(why) => {
                 output::note(format_args!("{host}: {}; {}", why.what, why.remedy));
                 exit = Exit::CheckFailed;
