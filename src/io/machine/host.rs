@@ -15,7 +15,7 @@ const FOLDERS: usize = 64;
 pub(super) fn facts(facts: &mut Facts, frame: &Frame, variable: Variable<'_>) {
     devices(facts, frame);
     shared_memory(facts);
-    main_memory(facts);
+    main_memory(facts, frame);
     if let Some(visible) = variable("CUDA_VISIBLE_DEVICES") {
         facts.state("visible", if visible.is_empty() { "''" } else { &visible }, Origin::Here);
         let known: Vec<&str> = frame
@@ -72,20 +72,18 @@ fn shared_memory(facts: &mut Facts) {
     }
 }
 
-/// Memory of the machine, and the limit of the control group this process is in.
-fn main_memory(facts: &mut Facts) {
-    let text =
-        |path: &str| bounded::text(Path::new(path), Accept::Files, SMALL).unwrap_or_default();
-    let meminfo = text("/proc/meminfo");
-    for (fact, key) in [("host_total_bytes", "MemTotal:"), ("host_free_bytes", "MemAvailable:")] {
-        if let Some(kib) = value_of(&meminfo, key) {
-            facts.count(fact, kib * 1024.0, Origin::Here);
+/// Memory that programs can have here: of the machine, or of the control group that limits it.
+fn main_memory(facts: &mut Facts, frame: &Frame) {
+    let machine = &frame.host.machine;
+    if let Some(total) = machine.memory_total_bytes.value() {
+        facts.count("host_total_bytes", total.0 as f64, Origin::Here);
+        if let Some(used) = machine.memory_used_bytes.value() {
+            facts.count("host_free_bytes", total.0.saturating_sub(used.0) as f64, Origin::Here);
         }
     }
-    if let Ok(limit) = text("/sys/fs/cgroup/memory.max").trim().parse::<f64>() {
-        facts.count("cgroup_limit_bytes", limit, Origin::Here);
-    }
-    if let Some(kills) = value_of(&text("/sys/fs/cgroup/memory.events"), "oom_kill") {
+    let events = Path::new("/sys/fs/cgroup/memory.events");
+    let events = bounded::text(events, Accept::Files, SMALL).unwrap_or_default();
+    if let Some(kills) = value_of(&events, "oom_kill") {
         facts.count("cgroup_oom_kills", kills, Origin::Here);
     }
 }
@@ -120,6 +118,8 @@ fn has_cuda_library(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use warpscope_probes::units::Bytes;
+
     use super::*;
 
     #[test]
@@ -141,9 +141,19 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_what_the_frame_tells_of_it() {
+        let mut frame = Frame::default();
+        frame.host.machine.memory_total_bytes = Bytes(8 << 30).into();
+        frame.host.machine.memory_used_bytes = Bytes(3 << 30).into();
+        let mut facts = Facts::default();
+        main_memory(&mut facts, &frame);
+        for (name, gib) in [("host_total_bytes", 8.0), ("host_free_bytes", 5.0)] {
+            assert_eq!(facts.number(name), Some(gib * f64::from(1 << 30)), "{name}");
+        }
+    }
+
+    #[test]
     fn the_number_of_a_key_is_read() {
-        let text = "MemTotal:       24600000 kB\nMemFree:   1 kB\nMemAvailable:   20000000 kB\n";
-        assert_eq!(value_of(text, "MemAvailable:"), Some(20_000_000.0));
         assert_eq!(value_of("oom 3\noom_kill 2\noom_group_kill 0\n", "oom_kill"), Some(2.0));
         assert_eq!(value_of("oom_kill max", "oom_kill"), None);
     }
