@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use warpscope_probes::gpu::Vitals;
-use warpscope_probes::{Frame, Gpu};
+use warpscope_probes::{Frame, Gpu, Origin};
 
 type Cell = fn(&Frame, &Gpu) -> String;
 
@@ -11,11 +11,20 @@ type Cell = fn(&Frame, &Gpu) -> String;
 const FIRST: &[(&str, Cell)] = &[
     ("at", |frame, _| frame.at.to_string()),
     ("seq", |frame, _| frame.seq.to_string()),
+    ("host", host),
     ("index", |_, gpu| gpu.index.to_string()),
     ("key", |_, gpu| gpu.key.clone()),
     ("name", |_, gpu| gpu.identity.name.last().cloned().unwrap_or_default()),
     ("presence", |_, gpu| super::table::presence(gpu.presence).to_owned()),
 ];
+
+/// The name by which a machine was asked for, or its own.
+fn host(frame: &Frame, _: &Gpu) -> String {
+    match &frame.origin {
+        Origin::Remote { host } | Origin::Replay { host: Some(host), .. } => host.clone(),
+        _ => frame.host.machine.hostname.last().cloned().unwrap_or_default(),
+    }
+}
 
 /// The line of column names.
 pub fn head() -> String {
@@ -64,7 +73,8 @@ mod tests {
         gpu.identity.name = "a,\"b\"\u{9b}".to_owned().into();
         gpu.vitals.power_w = Watts(7.5).into();
         gpu.vitals.fan_pct = Reading::Denied;
-        let frame = Frame { gpus: vec![gpu], ..Frame::default() };
+        let origin = Origin::Remote { host: "ana@gpu1".into() };
+        let frame = Frame { gpus: vec![gpu], origin, ..Frame::default() };
         let head = head();
         let rows = rows(&frame);
         assert!(rows.contains(",\"a,\"\"b\"\"\u{fffd}\","), "{rows}");
@@ -72,6 +82,7 @@ mod tests {
         let names: Vec<_> = head.trim_end().rsplit(',').collect();
         let of = |name| cells[names.iter().position(|other| *other == name).expect("a column")];
         assert_eq!((of("power_w"), of("fan_pct")), ("7.5", ""));
+        assert!(rows.split(',').nth(2) == Some("ana@gpu1") && head.starts_with("at,seq,host,"));
     }
 
     #[test]
