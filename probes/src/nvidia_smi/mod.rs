@@ -17,7 +17,7 @@ use crate::process::{Process, Visibility};
 use crate::reading::Reading;
 use crate::time::Timestamp;
 use crate::units::{Bytes, Seconds};
-use crate::{Frame, SCHEMA};
+use crate::{Frame, Notice, SCHEMA, Severity};
 
 /// A part of what is read, by its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn asked(old: bool) -> impl Iterator<Item = &'static fields::Query> {
 /// A frame of the lines between two [`END`]s.
 pub fn frame(text: &str, at: Timestamp) -> Frame {
     let mut frame = Frame { schema: SCHEMA, at, ..Frame::default() };
-    let mut trouble = "";
+    let mut trouble = Vec::new();
     let mut owners = BTreeMap::new();
     let mut part = None;
     for line in text.lines().map(|line| line.trim_end_matches('\r')) {
@@ -79,7 +79,7 @@ pub fn frame(text: &str, at: Timestamp) -> Frame {
                     frame.driver.versions.driver = words(driver);
                     frame.gpus.push(gpu);
                 }
-                None if !line.is_empty() => trouble = line,
+                None if !line.is_empty() => trouble.push(line),
                 None => {}
             },
             Some(Part::Processes) => frame.processes.extend(process(line)),
@@ -93,14 +93,27 @@ pub fn frame(text: &str, at: Timestamp) -> Frame {
             owner.fill(process, at);
         }
     }
-    frame.driver.status = match (frame.gpus.is_empty(), trouble) {
+    frame.driver.status = match (frame.gpus.is_empty(), trouble.last()) {
         (false, _) => DriverState::Ready,
-        (true, "") => DriverState::Starting,
-        (true, "No devices were found") => DriverState::NoDevice,
-        (true, why) => DriverState::Failed { error: why.to_owned() },
+        (true, None) => DriverState::Starting,
+        (true, Some(&"No devices were found")) => DriverState::NoDevice,
+        (true, Some(why)) => DriverState::Failed { error: (*why).to_owned() },
     };
     frame.notices.extend(frame.driver.status.explain());
+    if !frame.gpus.is_empty() && !trouble.is_empty() {
+        frame.notices.push(not_told(&trouble.join(" ")));
+    }
     frame
+}
+
+/// Of GPUs that are not in the answer beside others that are.
+fn not_told(words: &str) -> Notice {
+    Notice {
+        id: "nvidia_smi.error".to_owned(),
+        severity: Severity::Error,
+        what: format!("nvidia-smi reports an error: {words}"),
+        remedy: "See what the kernel says on that machine: sudo dmesg | grep -i nvrm".to_owned(),
+    }
 }
 
 /// A GPU and the version of its driver; `None` where the line is no answer.

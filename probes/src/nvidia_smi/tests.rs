@@ -42,6 +42,17 @@ fn text(old: bool) -> String {
     )
 }
 
+/// The line is nvidia-smi's.
+#[test]
+fn an_error_beside_a_gpu_that_answers_is_told() {
+    let error = "Unable to determine the device handle for GPU1: 0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU";
+    let text = text(false).replace("#processes", &format!("{error}\n#processes"));
+    let frame = frame(&text, Timestamp(1_000_000_000));
+    assert_eq!((frame.gpus.len(), &frame.driver.status), (1, &DriverState::Ready));
+    let [notice] = &frame.notices[..] else { panic!("{:?}", frame.notices) };
+    assert!(notice.what.contains(error), "{}", notice.what);
+}
+
 #[test]
 fn a_t4_with_two_processes_is_read() {
     let frame = frame(&text(false), Timestamp(1_000_000_000));
