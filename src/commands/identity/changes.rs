@@ -35,8 +35,9 @@ pub(crate) struct Budget {
     pub(crate) bytes: u64,
 }
 
-/// Whether the work tree differs from a commit.
+/// Whether the work tree differs from a commit. Repositories of SHA-256 are not read.
 pub(crate) fn dirty(repository: &Repository, commit: &str, budget: Budget) -> Dirty {
+    let Some(id) = from_hex(commit) else { return Dirty::Unknown };
     let looked = || {
         let index = repository.index();
         let written = std::fs::metadata(&index).ok()?;
@@ -50,8 +51,7 @@ pub(crate) fn dirty(repository: &Repository, commit: &str, budget: Budget) -> Di
         return if look.is_changed { Dirty::NotHashed } else { Dirty::Unknown };
     }
     let now = look.tree.finish();
-    let committed = from_hex(commit)
-        .and_then(|id| repository.objects().iter().find_map(|folder| of_commit(folder, &id)));
+    let committed = repository.objects().iter().find_map(|folder| of_commit(folder, &id));
     match committed {
         None => Dirty::Unknown,
         Some(committed) if committed == now => Dirty::No,
