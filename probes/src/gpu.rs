@@ -76,7 +76,7 @@ readings! {
         tlimit_shutdown_c: TLimit = "shutdown T.Limit", "T.Limit below which hardware shuts down.";
         tlimit_max_c: TLimit = "max operating T.Limit", "Lowest T.Limit of normal operation.";
         tlimit_memory_max_c: TLimit = "memory max T.Limit", "Lowest T.Limit of the memory's normal operation.";
-        power_w: Watts = "power", "Board power draw, averaged over a second from Ampere on.";
+        power_w: Watts = "power", "Board power draw, averaged over a second from Ampere on, except on GA100.";
         power_instant_w: Watts = "instant power", "Board power draw at this moment.";
         power_limit_w: Watts = "power limit", "Enforced board power limit.";
         power_limit_default_w: Watts = "default power limit", "Default board power limit.";
