@@ -32,8 +32,10 @@ pub struct Display {
     pub layout: Option<usize>,
     /// Whether the mouse is used.
     pub mouse: bool,
-    /// What was set since the start, by the key in the configuration.
+    /// What was set since the start and is not saved, by the key in the configuration.
     pub changed: BTreeMap<&'static str, Value>,
+    /// What options that were set had before, or have in the configuration since: as text.
+    pub kept: BTreeMap<&'static str, String>,
 }
 
 impl Default for Display {
@@ -52,11 +54,27 @@ impl Default for Display {
             layout: None,
             mouse: true,
             changed: BTreeMap::new(),
+            kept: BTreeMap::new(),
         }
     }
 }
 
 impl Display {
+    /// Notes that the option with a key in the configuration has a new value.
+    pub fn set(&mut self, key: &'static str, before: String, value: Value) {
+        if *self.kept.entry(key).or_insert(before) == value.text() {
+            self.changed.remove(key);
+        } else {
+            self.changed.insert(key, value);
+        }
+    }
+
+    /// Notes what the configuration holds now.
+    pub fn saved(&mut self, values: BTreeMap<&'static str, Value>) {
+        self.changed.retain(|key, value| values.get(key) != Some(value));
+        self.kept.extend(values.into_iter().map(|(key, value)| (key, value.text())));
+    }
+
     /// Whether a panel of Overview is shown.
     pub fn has_panel(&self, word: &str) -> bool {
         self.panels.iter().any(|panel| panel == word)

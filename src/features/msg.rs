@@ -40,6 +40,8 @@ pub enum Msg {
     Suspend,
     /// What became of a command, for the user to read.
     Answer(String),
+    /// These options are in the configuration file now.
+    Saved(BTreeMap<&'static str, Value>),
     /// Where a recording of frames stands; none: it has ended. Or why there is none.
     Recorded(Result<Option<Recorded>, String>),
     /// What the last drawing showed of something that scrolls, on the tab or in the popup over it.

@@ -50,7 +50,7 @@ impl OptionsMenu {
             Some(Action::Quit) => return Flow::quit(),
             Some(Action::Close | Action::Options) => return Flow::close(),
             Some(Action::Left) => return self.step(rows, -1),
-            Some(Action::Right | Action::Open | Action::Freeze) => return self.step(rows, 1),
+            Some(Action::Right | Action::Open) => return self.step(rows, 1),
             Some(action) => self.cursor.step(action.rows(press.page).unwrap_or(0), rows.len()),
             None => {}
         }
@@ -84,7 +84,7 @@ impl OptionsMenu {
         };
         let rows: Vec<_> = rows(app).into_iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
-        let head = "* differs from the configuration file; w saves it";
+        let head = "* changed; w writes it to the configuration file";
         let (title, empty) = ("Options", "");
         let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at };
         menu.render(first, on);

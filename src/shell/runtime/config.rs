@@ -9,21 +9,20 @@ use warpscope_probes::private;
 
 use crate::config::{MAX_BYTES, Value, edited};
 
-/// Writes values into the configuration; says what came of it.
-pub(crate) fn save(path: Option<&Path>, values: &BTreeMap<&'static str, Value>) -> String {
+/// Writes values into the configuration; says what came of it, or why nothing did.
+pub(crate) fn save(
+    path: Option<&Path>,
+    values: &BTreeMap<&'static str, Value>,
+) -> Result<String, String> {
     let Some(path) = path else {
-        return "No place for a configuration: neither XDG_CONFIG_HOME nor HOME is set.".into();
+        return Err("No place for a configuration: neither XDG_CONFIG_HOME nor HOME is set.".into());
     };
     if values.is_empty() {
-        return "Nothing was changed since the start.".into();
+        return Ok("Nothing is to be written: no option was changed.".into());
     }
-    match write(path, values) {
-        Ok(()) => {
-            let keys: Vec<_> = values.keys().copied().collect();
-            format!("Wrote {} to {}.", keys.join(", "), path.display())
-        }
-        Err(why) => format!("Cannot write {}: {why}", path.display()),
-    }
+    write(path, values).map_err(|why| format!("Cannot write {}: {why}", path.display()))?;
+    let keys: Vec<_> = values.keys().copied().collect();
+    Ok(format!("Wrote {} to {}.", keys.join(", "), path.display()))
 }
 
 fn write(path: &Path, values: &BTreeMap<&'static str, Value>) -> Result<(), String> {
@@ -57,7 +56,8 @@ mod tests {
     fn a_missing_file_is_made_with_its_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("new/config.toml");
-        assert!(save(Some(&path), &changes()).starts_with("Wrote theme to "));
+        let said = save(Some(&path), &changes());
+        assert!(said.is_ok_and(|said| said.starts_with("Wrote theme to ")));
         assert_eq!(fs::read_to_string(path).expect("is there"), "theme = \"light\"\n");
     }
 
@@ -68,7 +68,7 @@ mod tests {
         fs::write(&real, "# mine\ntheme = \"dark\"\n").expect("writes");
         fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).expect("sets");
         symlink(&real, &link).expect("links");
-        save(Some(&link), &changes());
+        save(Some(&link), &changes()).expect("writes");
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&real).expect("reads"), "# mine\ntheme = \"light\"\n");
         let mode = fs::metadata(&real).expect("is there").permissions().mode();
@@ -80,7 +80,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("config.toml");
         fs::write(&path, "theme = ").expect("writes");
-        assert!(save(Some(&path), &changes()).starts_with("Cannot write "));
+        let said = save(Some(&path), &changes());
+        assert!(said.is_err_and(|said| said.starts_with("Cannot write ")));
         assert_eq!(fs::read_to_string(path).expect("reads"), "theme = ");
     }
 }

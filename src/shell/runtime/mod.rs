@@ -287,8 +287,11 @@ impl Owner {
             }
             Cmd::Mouse(on) => screen.use_mouse(on)?,
             Cmd::SaveOptions(values) => {
-                let answer = config::save(self.kept.config.as_deref(), &values);
-                return self.handle(screen, Msg::Answer(answer));
+                let saved = config::save(self.kept.config.as_deref(), &values);
+                if saved.is_ok() {
+                    self.handle(screen, Msg::Saved(values))?;
+                }
+                return self.handle(screen, Msg::Answer(saved.unwrap_or_else(|why| why)));
             }
             Cmd::Suspend => self.suspend(screen)?,
             Cmd::Seek(to) => self.control.seek(to),

@@ -179,7 +179,7 @@ fn next_layout(app: &App) -> Vec<Effect> {
 fn answer_bench(app: &mut App, word: &str) -> Vec<Effect> {
     let mut effects = options::set(app, &args::BENCH.spec, word);
     let key = args::BENCH.spec.key.unwrap_or_default();
-    let chosen = app.shared.display.changed.remove(key);
+    let chosen = app.shared.display.changed.get(key).cloned();
     effects.extend(chosen.map(|value| Cmd::SaveOptions([(key, value)].into()).into()));
     effects
 }

@@ -50,6 +50,10 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Shown(part) => pointer::shown(app, part),
         Msg::Suspend => vec![Effect::Suspend],
         Msg::Answer(text) => vec![Effect::Say(text)],
+        Msg::Saved(values) => {
+            app.shared.display.saved(values);
+            Vec::new()
+        }
         Msg::Bench(msg) => app.tabs.bench.update(msg),
         Msg::Compat(compat::Msg::Rules(rules)) => {
             app.shared.awaits_rules = false;

@@ -170,10 +170,11 @@ fn beside(spec: &ArgSpec, now: &str, by: isize) -> String {
 /// Gives an option a value, at once.
 pub(crate) fn set(app: &mut App, spec: &'static ArgSpec, text: &str) -> Vec<Effect> {
     let Ok(value) = spec.kind.parse(text) else { return Vec::new() };
+    let before = self::value(app, spec);
     let mut effects = apply(app, spec, &value);
     if let Some(key) = spec.key {
         effects.extend(say(format!("{} {text}", key.replace('_', " "))));
-        app.shared.display.changed.insert(key, value);
+        app.shared.display.set(key, before, value);
     }
     effects
 }

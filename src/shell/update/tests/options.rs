@@ -19,15 +19,16 @@ fn every_option_changes_at_once_alone_and_back() {
     let mut app = filled();
     for row in rows(&app) {
         let before = values(&app);
-        for by in [1, -1] {
+        for (by, is_new) in [(1, true), (-1, false)] {
             crate::shell::update::options::step(&mut app, row.spec, row.word, by);
             let now = values(&app);
             let differs = |id: &&String| now[*id] != before[*id];
             let changed: Vec<_> = before.keys().filter(differs).cloned().collect();
-            let wanted = if by == 1 { vec![name(&row)] } else { vec![] };
+            let wanted = if is_new { vec![name(&row)] } else { vec![] };
             assert_eq!(changed, wanted);
+            let keys: Vec<_> = app.shared.display.changed.keys().copied().map(Some).collect();
+            assert_eq!(keys, if is_new { vec![row.spec.key] } else { vec![] });
         }
-        assert!(row.spec.key.is_some_and(|key| app.shared.display.changed.contains_key(key)));
     }
 }
 
@@ -92,6 +93,11 @@ fn the_options_screen_changes_the_theme_and_writes_only_when_asked() {
     assert_eq!(values.keys().collect::<Vec<_>>(), [&"theme"]);
     press(&mut app, "esc");
     assert_eq!(app.overlay, None);
+    assert!(!app.shared.display.changed.is_empty(), "not written yet");
+    update(&mut app, Msg::Saved(values.clone()));
+    assert_eq!(app.shared.display.changed, BTreeMap::new());
+    crate::shell::update::options::step(&mut app, &args::THEME.spec, None, -1);
+    assert!(app.shared.display.changed.contains_key("theme"), "the file has the new one");
 }
 
 fn go(app: &mut App, name: &str) {
