@@ -10,7 +10,7 @@ use crate::shell::keys::rows;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "config",
     about: "Print a sample configuration, validate one, or print where it is expected",
-    more: "The configuration is written only by w on the options screen of the dashboard.",
+    more: "The dashboard alone writes the configuration: for w on its options screen, and with the answer to whether it may benchmark GPUs.",
     args: &[&[&args::ACTION], CONFIG_FILE],
     examples: &[
         ("config sample", "every key with its default"),

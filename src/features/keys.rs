@@ -171,6 +171,8 @@ pub enum Action {
     Record,
     /// What was not found, and what to do.
     Notices,
+    /// Whether GPUs may be measured while the program is open.
+    AnswerBench(bool),
     /// Back in a recording.
     SeekBack,
     /// Forth in a recording.

@@ -12,14 +12,14 @@ use warpscope_probes::{Frame, Origin, Severity};
 use crate::features::Action;
 use crate::shell::App;
 use crate::shell::hosts::{State, state as state_of};
-use crate::shell::keys::{Act, Scope};
+use crate::shell::keys::Act;
 use crate::shell::tabs::{TABS, Tab};
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Footer, Hint, Hit, Hits, Look, format, text_width};
 
-/// Asked until it is answered.
-const ASKS: &str = " Benchmark idle GPUs while open?  b yes  n only on request ";
+/// Asked until it is answered, with the keys that answer it.
+const ASKS: &str = " Benchmark idle GPUs while open? ";
 const NAME: &str = " warpscope ";
 
 /// Header, body, footer.
@@ -196,7 +196,7 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         typed(app, look)
     } else if let Some((text, _)) = &app.toast {
         Some((format!(" {text}"), Role::Accent))
-    } else if app.asks_about_bench() {
+    } else if app.asks_about_bench() && !app.has_popup() {
         let (end, _) = buffer.set_stringn(
             area.x,
             area.y,
@@ -238,18 +238,14 @@ pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
     if let Some(hints) = of_popup {
         return hints.iter().map(|(key, words)| ((*key).into(), (*words).into())).collect();
     }
-    let shown = |scope| match scope {
-        Scope::Global => true,
-        Scope::On(tab) => tab == app.tab,
-        Scope::Off(tab) => tab != app.tab,
-        Scope::Replay => app.shared.replay.is_some(),
-    };
     let notices = &app.shared.frame.notices;
     let loud = notices.iter().filter(|notice| notice.severity > Severity::Info).count();
     let removes = Act::Shell(Action::RemoveWhatIf);
     app.keymap
         .rows()
-        .filter(|(row, keys)| !row.spec.hint.is_empty() && shown(row.scope) && !keys.is_empty())
+        .filter(|(row, keys)| {
+            !row.spec.hint.is_empty() && app.is_active(row.scope) && !keys.is_empty()
+        })
         .filter(|(row, _)| row.act != removes || on_what_if(app))
         .map(|(row, keys)| match (row.spec.id, loud) {
             ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", row.spec.hint)),

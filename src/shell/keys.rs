@@ -16,6 +16,8 @@ pub enum Scope {
     Off(Tab),
     /// Only while a recording plays.
     Replay,
+    /// Only while the footer asks whether GPUs may be measured.
+    Question,
 }
 
 /// What a key asks for.
@@ -49,7 +51,12 @@ macro_rules! keys {
 }
 
 use Action as A;
-use Scope::{Global, Replay};
+use Scope::{Global, Question, Replay};
+
+const ANSWERING: &[Row] = keys! {
+    A::AnswerBench(true), "allow_bench", Question, ["Y"], "yes", "Benchmark idle GPUs while warpscope is open; the configuration keeps the answer.";
+    A::AnswerBench(false), "refuse_bench", Question, ["N"], "only on request", "Benchmark GPUs only on request; the configuration keeps the answer.";
+};
 
 const LEAVING: &[Row] = keys! {
     A::Quit, "quit", Global, ["q", "ctrl-c", "f10"], "quit", "Leave warpscope.";
@@ -108,8 +115,9 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         keys.map(|(at, spec)| Row { spec, act: Act::Tab(at), scope: Scope::On(row.0) })
     });
     let moving = MOVING.iter().copied();
-    LEAVING
+    ANSWERING
         .iter()
+        .chain(LEAVING)
         .copied()
         .chain(going)
         .chain(moving)

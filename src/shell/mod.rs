@@ -23,6 +23,7 @@ use warpscope_probes::rules::RuleBase;
 use self::alerts::Alerts;
 use self::hosts::Hosts;
 use self::keymap::Keymap;
+use self::keys::Scope;
 use self::overlay::Overlay;
 use self::tabs::{Tab, Tabs};
 use crate::features::what_if::WhatIf;
@@ -77,9 +78,20 @@ impl App {
         }
     }
 
-    /// Whether the user is asked if GPUs may be measured; `b` and `n` answer.
+    /// Whether it is still to be asked if GPUs may be measured.
     pub(crate) fn asks_about_bench(&self) -> bool {
-        self.shared.replay.is_none() && !self.has_popup() && self.tabs.bench.devices.asks()
+        self.shared.replay.is_none() && self.tabs.bench.devices.asks()
+    }
+
+    /// Whether a key of this scope means something now.
+    pub(crate) fn is_active(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::Global => true,
+            Scope::On(tab) => self.tab == tab,
+            Scope::Off(tab) => self.tab != tab,
+            Scope::Replay => self.shared.replay.is_some(),
+            Scope::Question => self.asks_about_bench(),
+        }
     }
 
     /// Whether something lies over the tab.

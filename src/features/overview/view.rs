@@ -88,7 +88,7 @@ fn notice(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer)
     let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
     let text = match notice.remedy.is_empty() {
         true => notice.what.clone(),
-        false => format!("{} Press n for remedies.", notice.what),
+        false => format!("{} See the notices for remedies.", notice.what),
     };
     Notice { look, severity, text: &text }.render(inner, buffer);
 }

@@ -50,6 +50,7 @@ fn keys(app: &App) -> Vec<(String, Vec<Entry>)> {
     let everywhere = of(&|scope| matches!(scope, Scope::Global | Scope::Off(_)));
     let mut groups = vec![here, ("Everywhere".to_owned(), everywhere)];
     groups.push(("In a recording".to_owned(), of(&|scope| scope == Scope::Replay)));
+    groups.push(("While the footer asks".to_owned(), of(&|scope| scope == Scope::Question)));
     let others = TABS.iter().filter(|row| row.0 != app.tab);
     groups.extend(others.map(|row| (row.2.to_owned(), of(&|scope| scope == Scope::On(row.0)))));
     groups

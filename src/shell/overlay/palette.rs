@@ -4,7 +4,7 @@ use warpscope_probes::rules::RuleBase;
 
 use crate::features::{Action, Cursor, Effect, Flow, Input, PopupEvent, Press};
 use crate::shell::App;
-use crate::shell::keys::{Act, Scope};
+use crate::shell::keys::Act;
 use crate::shell::update::options::{choices, rows as options};
 use crate::widgets::{Menu, Surface};
 
@@ -159,16 +159,10 @@ fn distance(typed: &str, name: &str) -> Option<u32> {
 
 /// What keys do on the tab in view, with the key.
 fn actions(app: &App) -> Vec<Entry> {
-    let shown = |scope| match scope {
-        Scope::Global => true,
-        Scope::On(tab) => tab == app.tab,
-        Scope::Off(tab) => tab != app.tab,
-        Scope::Replay => app.shared.replay.is_some(),
-    };
     let rows = app
         .keymap
         .rows()
-        .filter(|(row, _)| shown(row.scope) && row.act != Act::Shell(Action::Palette));
+        .filter(|(row, _)| app.is_active(row.scope) && row.act != Act::Shell(Action::Palette));
     let entry = |(row, keys): (&crate::shell::keys::Row, &[crate::features::Chord])| {
         let key = keys.first()?;
         let name = format!("{} ({key})", row.spec.help.trim_end_matches('.'));

@@ -10,7 +10,7 @@ use crate::features::what_if::Picker;
 use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, SearchPage, say};
 use crate::io::source::Seek;
 use crate::shell::chrome::hints;
-use crate::shell::keys::{Act, Scope};
+use crate::shell::keys::Act;
 use crate::shell::overlay::{ErrorText, HostsMenu, OptionsMenu, Overlay, Palette};
 use crate::shell::tabs::{TABS, Tab};
 use crate::shell::update::options;
@@ -28,13 +28,7 @@ pub(crate) fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
         let press = Press { chord, action: app.keymap.everywhere(chord), page };
         pointer::on_popup(app, PopupEvent::Key(press))
     } else {
-        let active = |scope| match scope {
-            Scope::Global => true,
-            Scope::On(tab) => app.tab == tab,
-            Scope::Off(tab) => app.tab != tab,
-            Scope::Replay => app.shared.replay.is_some(),
-        };
-        match app.keymap.act(chord, active) {
+        match app.keymap.act(chord, |scope| app.is_active(scope)) {
             Some(Act::Shell(action)) => act(app, action),
             Some(Act::Tab(key)) => app.tabs.act(app.tab, key, &app.shared),
             None => Vec::new(),
@@ -107,13 +101,6 @@ fn type_filter(app: &mut App, chord: Chord) -> Vec<Effect> {
 
 /// Does what a key asks for on every tab.
 fn act(app: &mut App, action: Action) -> Vec<Effect> {
-    if app.asks_about_bench() {
-        match action {
-            Action::Bench => return answer_bench(app, "on"),
-            Action::Notices => return answer_bench(app, "off"),
-            _ => {}
-        }
-    }
     // Where there are graphs of a recording, left and right move in it.
     let moves_time = app.shared.replay.is_some() && app.tab == Tab::Overview;
     let tab = app.tabs.get_mut(app.tab);
@@ -129,6 +116,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Copy => return vec![Effect::Copy],
         Action::Record => return vec![Cmd::Record(app.recorded.is_none()).into()],
         Action::Close => return tab.close(),
+        Action::AnswerBench(yes) => return answer_bench(app, if yes { "on" } else { "off" }),
         Action::Bench => return app.tabs.bench.toggle(),
         Action::RemoveWhatIf => return remove_what_if(app),
         Action::Freeze => return freeze(app),

@@ -201,7 +201,7 @@ impl Scheduler {
         let why = match self.mode {
             BenchMode::Off if self.was_running => "paused by key; b continues",
             BenchMode::Off => "off; b starts it",
-            BenchMode::Ask if self.budget.is_some() => "measured once you press b",
+            BenchMode::Ask if self.budget.is_some() => "measured once you allow it",
             BenchMode::Auto if self.budget.is_some() && !self.seen => {
                 "measures while the Bench tab is open"
             }

@@ -253,7 +253,7 @@ fn nothing_is_measured_on_a_gpu_before_the_user_says_so() {
         BenchMode::Ask,
         &[
             (0, Do::Seen(true), &[], "off"),
-            (1, Do::Idle, &[], "off: measured once you press b"),
+            (1, Do::Idle, &[], "off: measured once you allow it"),
             (20, Do::Idle, &[], "off"),
             (21, Do::Mode(BenchMode::On), &[], "off"),
             (22, Do::Idle, &[], "armed since 22"),

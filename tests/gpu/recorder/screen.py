@@ -16,8 +16,8 @@ from .machine import die_with_parent
 COLUMNS, ROWS = 120, 36
 # Longest time, and time in front of each tab.
 LONGEST, A_TAB = 600.0, 12.0
-# Tabs by their keys; `b` answers Bench, which asks once whether idle GPUs may be measured.
-KEYS = ("1", "2", "3", "b", "4", "5", "6")
+# Tabs by their keys; `Y` answers on Bench, since the dashboard asks once whether idle GPUs may be measured.
+KEYS = ("1", "2", "3", "Y", "4", "5", "6")
 GOODBYE = 10.0
 
 

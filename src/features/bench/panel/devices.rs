@@ -81,7 +81,7 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
     let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
     let when = match gpus.mode() {
         BenchMode::Off => "off; b starts it",
-        BenchMode::Ask => "GPUs once you press b, the CPU now",
+        BenchMode::Ask => "GPUs once you allow it, the CPU now",
         BenchMode::Auto => "idle GPUs, while this tab is open",
         BenchMode::On => "idle GPUs, also while this tab is closed",
     };

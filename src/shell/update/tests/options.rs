@@ -144,14 +144,20 @@ fn left_and_right_read_the_graphs_and_move_in_a_recording() {
     assert_eq!(press(&mut app, "right"), [Cmd::Seek(Seek::By(10.0))]);
 }
 
+/// With a GPU that nobody has said may be measured.
+fn asking() -> App {
+    let mut app = filled();
+    app.tabs.bench.devices = Devices::new(BenchMode::Ask, Budget::default());
+    update(&mut app, frame(2, &["GPU-a"], &[]));
+    assert!(app.asks_about_bench());
+    app
+}
+
 #[test]
 fn measuring_gpus_is_asked_once_and_the_answer_kept() {
-    for (key, mode) in [("b", BenchMode::On), ("n", BenchMode::Off)] {
-        let mut app = filled();
-        assert!(!app.asks_about_bench(), "no GPU was seen");
-        app.tabs.bench.devices = Devices::new(BenchMode::Ask, Budget::default());
-        update(&mut app, frame(1, &["GPU-a"], &[]));
-        assert!(app.asks_about_bench());
+    for (key, mode) in [("Y", BenchMode::On), ("N", BenchMode::Off)] {
+        assert!(!filled().asks_about_bench(), "no GPU was seen");
+        let mut app = asking();
         let cmds = press(&mut app, key);
         let kept = cmds.iter().find_map(|cmd| match cmd {
             Cmd::SaveOptions(values) => Some(values.keys().copied().collect::<Vec<_>>()),
@@ -160,7 +166,22 @@ fn measuring_gpus_is_asked_once_and_the_answer_kept() {
         assert_eq!(kept, Some(vec!["bench"]), "{cmds:?}");
         assert_eq!(app.tabs.bench.devices.mode(), mode);
         assert!(!app.asks_about_bench());
-        press(&mut app, "n");
-        assert!(matches!(app.overlay, Some(Overlay::Notices(_))), "the key is itself again");
+        assert_eq!(press(&mut app, key), [], "there is no question any more");
     }
+}
+
+#[test]
+fn the_question_leaves_other_keys_alone_and_names_its_own() {
+    let mut app = asking();
+    let shown = |app: &App| crate::shell::chrome::hints(app)[..2].to_vec();
+    let hints = |allow: &str| [(allow, "yes"), ("N", "only on request")];
+    let hints = |allow| hints(allow).map(|(key, words)| (key.to_owned(), words.to_owned()));
+    assert_eq!(shown(&app), hints("Y"));
+    assert_eq!(press(&mut app, "n"), []);
+    assert!(matches!(app.overlay, Some(Overlay::Notices(_))));
+    press(&mut app, "esc");
+    assert!(app.asks_about_bench());
+    app.keymap = Keymap::new(&[("allow_bench".to_owned(), vec!["f5".to_owned()])].into())
+        .expect("no key twice");
+    assert_eq!(shown(&app), hints("f5"));
 }
