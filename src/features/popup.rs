@@ -109,8 +109,6 @@ impl Scroll {
                 return Flow::close();
             }
             Some(Action::Copy) => Some(Effect::Copy),
-            Some(Action::Repaint) => Some(Cmd::Repaint.into()),
-            Some(Action::Suspend) => Some(Effect::Suspend),
             _ => None,
         };
         if let Some(step) = press.action.and_then(|action| action.rows(press.page)) {

@@ -88,6 +88,11 @@ pub trait Feature {
         false
     }
 
+    /// Whether characters go into a text field of the popup over the tab.
+    fn popup_takes_text(&self) -> bool {
+        false
+    }
+
     /// Keys of the popup over the tab, with what they do.
     fn popup_hints(&self) -> &'static [PopupHint] {
         CLOSE_HINTS

@@ -98,4 +98,13 @@ impl App {
     pub fn has_popup(&self) -> bool {
         self.overlay.is_some() || self.tabs.get(self.tab).has_popup()
     }
+
+    /// Whether characters go into a text field: that of a filter, or of what lies over the tab.
+    pub(crate) fn takes_text(&self) -> bool {
+        self.typing
+            || match &self.overlay {
+                Some(overlay) => overlay.takes_text(),
+                None => self.tabs.get(self.tab).popup_takes_text(),
+            }
+    }
 }

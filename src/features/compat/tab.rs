@@ -143,6 +143,10 @@ impl Feature for Compat {
         self.popup.is_some()
     }
 
+    fn popup_takes_text(&self) -> bool {
+        matches!(self.popup, Some(Popup::Model(_)))
+    }
+
     fn draw_popup(&self, _shared: &Shared, on: Surface<'_>) {
         if let Some(popup) = &self.popup {
             popup.draw(self, on);

@@ -65,6 +65,10 @@ impl Feature for Overview {
         }
     }
 
+    fn popup_takes_text(&self) -> bool {
+        self.details.as_ref().is_some_and(|details| details.page.typing)
+    }
+
     fn popup_hints(&self) -> &'static [PopupHint] {
         SEARCH_HINTS
     }

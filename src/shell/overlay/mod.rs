@@ -50,6 +50,15 @@ impl Overlay {
         }
     }
 
+    /// Whether characters go into a text field of it.
+    pub(crate) fn takes_text(&self) -> bool {
+        match self {
+            Self::Help(page) => page.typing,
+            Self::Picker(_) | Self::Palette(_) => true,
+            Self::Notices(_) | Self::Options(_) | Self::Hosts(_) | Self::ErrorText(_) => false,
+        }
+    }
+
     /// Its keys, with what they do.
     pub(crate) fn hints(&self) -> &'static [PopupHint] {
         match self {

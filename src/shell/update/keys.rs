@@ -21,12 +21,15 @@ const FIXED: usize = 4;
 
 pub(crate) fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
     app.toast = None;
-    let effects = if app.typing {
+    let action = app.keymap.everywhere(chord);
+    let is_text = chord.typed().is_some() && app.takes_text();
+    let effects = if let Some(Action::Repaint | Action::Suspend) = action.filter(|_| !is_text) {
+        action.map_or_else(Vec::new, |action| act(app, action))
+    } else if app.typing {
         type_filter(app, chord)
     } else if app.has_popup() {
         let page = app.page.saturating_sub(FIXED);
-        let press = Press { chord, action: app.keymap.everywhere(chord), page };
-        pointer::on_popup(app, PopupEvent::Key(press))
+        pointer::on_popup(app, PopupEvent::Key(Press { chord, action, page }))
     } else {
         match app.keymap.act(chord, |scope| app.is_active(scope)) {
             Some(Act::Shell(action)) => act(app, action),
@@ -43,11 +46,11 @@ pub(crate) fn hint(app: &mut App, at: usize) -> Vec<Cmd> {
     chord.map_or_else(Vec::new, |chord| key(app, chord))
 }
 
-/// A word goes where one types, as if typed; anything else is an error to explain.
+/// A word goes into the open text field, as if typed; anything else is an error to explain.
 pub(crate) fn paste(app: &mut App, text: &str) -> Vec<Cmd> {
     let text = text.trim();
     let is_word = !text.contains(['\n', '\r']) && text.chars().count() <= Input::LIMIT;
-    if is_word && (app.typing || app.has_popup()) && !is_explaining(app) {
+    if is_word && app.takes_text() {
         return type_text(app, text);
     }
     app.typing = false;
@@ -58,10 +61,6 @@ pub(crate) fn paste(app: &mut App, text: &str) -> Vec<Cmd> {
     let text: Arc<str> = text.into();
     app.overlay = Some(Overlay::ErrorText(ErrorText::reading(Arc::clone(&text))));
     vec![Cmd::Explain(text)]
-}
-
-fn is_explaining(app: &App) -> bool {
-    matches!(app.overlay, Some(Overlay::ErrorText(_)))
 }
 
 fn type_text(app: &mut App, text: &str) -> Vec<Cmd> {
@@ -116,8 +115,8 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Copy => return vec![Effect::Copy],
         Action::Record => return vec![Cmd::Record(app.recorded.is_none()).into()],
         Action::Close => return tab.close(),
-        Action::AnswerBench(yes) => return answer_bench(app, if yes { "on" } else { "off" }),
         Action::Bench => return app.tabs.bench.toggle(),
+        Action::AnswerBench(yes) => return answer_bench(app, if yes { "on" } else { "off" }),
         Action::RemoveWhatIf => return remove_what_if(app),
         Action::Freeze => return freeze(app),
         Action::Faster => return pace(app, -1),

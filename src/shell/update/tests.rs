@@ -114,6 +114,9 @@ fn with_popups() -> Vec<App> {
         open("1", &["?"]),
         open("1", &["n"]),
         open("1", &["w"]),
+        open("1", &["o"]),
+        open("1", &[":"]),
+        open("1", &["H"]),
         open("1", &["enter"]),
         open("4", &["enter"]),
         open("4", &["K"]),
@@ -131,6 +134,23 @@ fn a_frozen_screen_keeps_its_frame_and_thaws_with_the_next_one() {
     assert_eq!(app.shared.frame.seq, 1);
     update(&mut app, frame(3, &["a"], &[]));
     assert_eq!(app.shared.frame.seq, 3);
+}
+
+#[test]
+fn two_keys_work_over_everything_and_are_text_where_they_are_characters() {
+    for app in &mut with_popups() {
+        press(app, "down");
+        let before = popup(app);
+        assert_eq!(press(app, "ctrl-l"), [Cmd::Repaint]);
+        assert_eq!(press(app, "ctrl-z"), [Cmd::Suspend]);
+        assert_eq!(popup(app), before);
+    }
+    let mut app = filled();
+    app.keymap =
+        Keymap::new(&[("repaint".to_owned(), vec!["X".to_owned()])].into()).expect("no key twice");
+    press(&mut app, ":");
+    assert_eq!(press(&mut app, "X"), []);
+    assert!(popup(&app).contains("\"X\""), "{}", popup(&app));
 }
 
 #[test]

@@ -41,18 +41,45 @@ fn an_answer_to_an_earlier_text_is_not_shown() {
     assert!(press(&mut app, "y").is_empty(), "the second text has no answer yet");
 }
 
+fn after(keys: &[&str]) -> App {
+    let mut app = filled();
+    keys.iter().for_each(|key| drop(press(&mut app, key)));
+    app
+}
+
 #[test]
 fn a_word_is_typed_where_one_types_and_an_error_is_explained_even_there() {
-    let mut app = filled();
-    for keys in [vec!["2", "/"], vec![":"], vec!["w"]] {
-        keys.iter().for_each(|key| drop(press(&mut app, key)));
-        let before = format!("{:?}", (&app.overlay, app.tabs.get(app.tab).filter()));
+    for keys in [&["2", "/"][..], &[":"], &["w"], &["?", "/"], &["1", "enter", "/"], &["2", "m"]] {
+        let mut app = after(keys);
+        let typed = |app: &App| {
+            let filter = app.tabs.get(app.tab).filter();
+            format!("{} {:?} {filter:?}", popup(app), app.tabs.compat.popup)
+        };
+        assert!(!typed(&app).contains("\"flash\""));
         assert!(paste(&mut app, "flash\u{7}").is_empty(), "{keys:?}");
-        let after = format!("{:?}", (&app.overlay, app.tabs.get(app.tab).filter()));
-        assert!(after.contains("\"flash\"") && after != before, "{keys:?}: {after}");
+        assert!(typed(&app).contains("\"flash\""), "{keys:?}: {}", typed(&app));
         asked(&paste(&mut app, ERROR));
-        press(&mut app, "esc");
-        press(&mut app, "esc");
+    }
+}
+
+#[test]
+fn a_word_presses_no_key_of_what_is_open() {
+    for keys in [
+        &["4", "K"][..],
+        &["4", "K", "enter"],
+        &["4", "enter"],
+        &["1", "enter"],
+        &["2", "enter"],
+        &["o"],
+        &["H"],
+        &["?"],
+        &["n"],
+    ] {
+        let mut app = after(keys);
+        assert!(app.has_popup(), "{keys:?}");
+        let before = app.shared.display.changed.clone();
+        assert_eq!(asked(&paste(&mut app, "yw<>q")).as_ref(), "yw<>q", "{keys:?}");
+        assert_eq!(app.shared.display.changed, before);
     }
 }
 
