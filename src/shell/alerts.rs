@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use warpscope_probes::gpu::{ClockReason, Presence};
+use warpscope_probes::process::Process;
 use warpscope_probes::text::printable;
 use warpscope_probes::xid::{self, XidCount};
 use warpscope_probes::{Frame, Gpu, Origin, Scalar, Timestamp};
 
+use crate::features::shared::machine_name;
 use crate::widgets::format;
 
 /// Alerts that stay readable.
@@ -40,6 +42,8 @@ pub struct Alerts {
     pub rules: AlertRules,
     /// The newest, oldest first.
     pub told: VecDeque<(Timestamp, String)>,
+    /// The newest frame of each machine, also while the screen is frozen.
+    newest: BTreeMap<String, Frame>,
     /// What holds now: the kinds of alert of each GPU.
     holding: BTreeMap<String, BTreeSet<&'static str>>,
     idle_since: BTreeMap<String, Timestamp>,
@@ -49,8 +53,12 @@ pub struct Alerts {
 type Finding = (&'static str, Option<bool>, Cow<'static, str>);
 
 impl Alerts {
-    /// What a frame newly raises; `before` is the one before it.
-    pub fn frame(&mut self, before: &Frame, now: &Frame) -> Vec<String> {
+    /// What a frame newly raises, compared with the one before it of the same machine.
+    pub fn frame(&mut self, now: &Frame) -> Vec<String> {
+        let newest = self.newest.remove(machine_name(now)).unwrap_or_default();
+        // A recording may go back: nothing happens between a frame and itself.
+        let is_back = newest.seq > 0 && newest.at >= now.at;
+        let before = if is_back { now } else { &newest };
         let mut raised = Vec::new();
         let host = match &now.origin {
             Origin::Remote { host } => format!("{host} "),
@@ -69,6 +77,9 @@ impl Alerts {
         if self.watches("process") && before.seq > 0 {
             raised.extend(ended(before, now));
         }
+        let mut kept = now.clone();
+        kept.processes.extend(gone(before, now).filter(|one| !lists(now, one)).cloned());
+        self.newest.insert(machine_name(now).to_owned(), kept);
         for text in &mut raised {
             *text = printable(text);
             self.told.push_back((now.at, text.clone()));
@@ -177,19 +188,28 @@ fn memory_share(gpu: &Gpu) -> Option<f64> {
     (total > 0.0).then_some(used / total * 100.0)
 }
 
-/// Processes that are no longer on a GPU that answered.
+/// Processes that were there and are in no list now.
+fn gone<'a>(before: &'a Frame, now: &Frame) -> impl Iterator<Item = &'a Process> {
+    let here: BTreeSet<u32> = now.processes.iter().map(|process| process.pid).collect();
+    before.processes.iter().filter(move |process| !here.contains(&process.pid))
+}
+
+/// Whether the processes on the GPU of one are known.
+fn lists(now: &Frame, process: &Process) -> bool {
+    let is_known = |gpu: &Gpu| gpu.presence == Presence::Present && gpu.processes_failed.is_none();
+    now.gpus.iter().any(|gpu| gpu.key == process.gpu && is_known(gpu))
+}
+
+/// Processes that have ended, once each: one on several GPUs or MIG instances is several rows.
 fn ended(before: &Frame, now: &Frame) -> Vec<String> {
-    let here = |gpu: &str| {
-        now.gpus.iter().any(|other| other.key == gpu && other.presence == Presence::Present)
-    };
-    let gone = before.processes.iter().filter(|process| {
-        here(&process.gpu) && !now.processes.iter().any(|other| other.pid == process.pid)
-    });
-    let text = |process: &warpscope_probes::process::Process| {
+    let unknown = gone(before, now).filter(|process| !lists(now, process));
+    let mut told: BTreeSet<u32> = unknown.map(|process| process.pid).collect();
+    let ended = gone(before, now).filter(|process| told.insert(process.pid));
+    let text = |process: &Process| {
         let name = process.host.name.last().map_or("", String::as_str);
         format!("process {} {name} ended", process.pid)
     };
-    gone.map(text).collect()
+    ended.map(text).collect()
 }
 
 #[cfg(test)]
@@ -206,13 +226,7 @@ mod tests {
 
     fn told(rules: AlertRules, frames: &[Frame]) -> Vec<usize> {
         let mut alerts = Alerts { rules, ..Alerts::default() };
-        let mut before = Frame::default();
-        let mut counts = Vec::new();
-        for now in frames {
-            counts.push(alerts.frame(&before, now).len());
-            before = now.clone();
-        }
-        counts
+        frames.iter().map(|now| alerts.frame(now).len()).collect()
     }
 
     #[test]
@@ -228,6 +242,58 @@ mod tests {
             })
             .collect();
         assert_eq!(told(rules, &frames), [0, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_process_that_ends_is_told_once_and_not_when_a_recording_goes_back() {
+        let rules = AlertRules {
+            events: vec!["hardware".into(), "process".into()],
+            ..AlertRules::default()
+        };
+        let at = |second, pids: &[u32], xids: u64| {
+            let mut frame = frame(second, |gpu| {
+                gpu.xids = (0..xids.min(1)).map(|_| XidCount { xid: 79, count: xids }).collect();
+            });
+            let on = |pid: &u32, mig| Process {
+                pid: *pid,
+                gpu: "a".into(),
+                mig: Some(mig),
+                ..Process::default()
+            };
+            frame.processes = pids.iter().flat_map(|pid| [on(pid, 0), on(pid, 1)]).collect();
+            frame
+        };
+        let frames = [
+            at(1, &[7, 8], 0),
+            at(2, &[7], 1),
+            at(1, &[7, 8], 0),
+            at(3, &[7, 8], 1),
+            at(2, &[], 2),
+            at(3, &[], 2),
+        ];
+        assert_eq!(told(rules, &frames), [0, 2, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_process_has_not_ended_while_its_list_cannot_be_read() {
+        let rules = AlertRules { events: vec!["process".into()], ..AlertRules::default() };
+        let at = |second, pids: &[u32], presence, failed: Option<&str>| {
+            let mut frame = frame(second, |gpu| {
+                gpu.presence = presence;
+                gpu.processes_failed = failed.map(str::to_owned);
+            });
+            let on = |pid: &u32| Process { pid: *pid, gpu: "a".into(), ..Process::default() };
+            frame.processes = pids.iter().map(on).collect();
+            frame
+        };
+        let (present, lost) = (Presence::Present, Presence::Lost);
+        let frames = [
+            at(1, &[7, 8], present, None),
+            at(2, &[], present, Some("NVML error 999")),
+            at(3, &[], lost, None),
+            at(4, &[8], present, None),
+        ];
+        assert_eq!(told(rules, &frames), [0, 0, 0, 1]);
     }
 
     #[test]

@@ -47,11 +47,6 @@ impl Hosts {
         None
     }
 
-    /// The frame before one of a machine that is not in view.
-    pub fn before(&self, frame: &Frame) -> Option<&Frame> {
-        self.others.get(name(frame)).map(|other| &other.frame)
-    }
-
     /// Brings another machine into view: its newest frame, to be taken as if it had just come. What was in view is kept.
     pub fn show(&mut self, wanted: &str, shared: &mut Shared) -> Option<Frame> {
         let other = self.others.remove(wanted)?;

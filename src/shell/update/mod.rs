@@ -108,8 +108,7 @@ fn gather(app: &mut App, seen: Timestamp) {
 
 /// Tells what a frame newly raises.
 fn alert(app: &mut App, frame: &Frame) -> Vec<Cmd> {
-    let before = app.hosts.before(frame).unwrap_or(&app.shared.frame);
-    let alerts = app.alerts.frame(before, frame);
+    let alerts = app.alerts.frame(frame);
     let mut cmds = Vec::new();
     if app.shared.replay.is_none() {
         cmds.extend(alerts.iter().cloned().map(Cmd::Alert));
