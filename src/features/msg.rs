@@ -63,6 +63,8 @@ pub struct Recorded {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
+    /// Frames that could not be written.
+    pub missed: u64,
     /// Why the last frame is not in it.
     pub trouble: Option<String>,
 }

@@ -1,5 +1,7 @@
 //! What is said of the recording that a key started.
 
+use warpscope_probes::{Notice, Severity};
+
 use crate::features::Recorded;
 
 /// The recording there is now, from the one before and what was told of it; and a line for the user, when that changes.
@@ -9,10 +11,7 @@ pub(crate) fn follow(
 ) -> (Option<Recorded>, Option<String>) {
     match told {
         Err(why) => (None, Some(format!("Not recording: {why}"))),
-        Ok(None) => {
-            let path = before.map(|one| one.path.display().to_string()).unwrap_or_default();
-            (None, Some(format!("Recorded into {path}; `warpscope replay` shows it.")))
-        }
+        Ok(None) => (None, before.as_ref().map(ended)),
         Ok(Some(now)) => {
             let trouble = before.as_ref().and_then(|one| one.trouble.as_ref());
             let said = match &now.trouble {
@@ -25,4 +24,28 @@ pub(crate) fn follow(
             (Some(now), said)
         }
     }
+}
+
+/// What became of a recording that was stopped.
+fn ended(one: &Recorded) -> String {
+    let path = one.path.display();
+    match (one.bytes, one.missed) {
+        (0, _) => format!("Nothing was recorded into {path}."),
+        (_, 0) => format!("Recorded into {path}; `warpscope replay` shows it."),
+        (_, missed) => {
+            format!(
+                "Incomplete: {path} lacks {missed} frames; `warpscope replay` shows the others."
+            )
+        }
+    }
+}
+
+/// What the user should know of it for as long as frames are lost.
+pub(crate) fn notice(one: &Recorded) -> Option<Notice> {
+    Some(Notice {
+        id: "recording.trouble".into(),
+        severity: Severity::Warning,
+        what: format!("Not recorded: {}.", one.trouble.as_ref()?),
+        remedy: String::new(),
+    })
 }

@@ -25,13 +25,14 @@ impl Recording {
         let path = folder.join(format!("{}.jsonl", now.replace(':', "-")));
         let recorder =
             Recorder::open(&path, Limits::default()).map_err(|error| error.to_string())?;
-        Ok(Self { recorder, recorded: Recorded { path, bytes: 0, trouble: None } })
+        Ok(Self { recorder, recorded: Recorded { path, bytes: 0, missed: 0, trouble: None } })
     }
 
     /// Writes one frame; trouble is told and the next frame tried all the same.
     pub(crate) fn take(&mut self, frame: &Frame) -> Recorded {
         let written = self.recorder.write(frame);
         self.recorded.trouble = written.err().map(|error| error.to_string());
+        self.recorded.missed += u64::from(self.recorded.trouble.is_some());
         let about = fs::metadata(&self.recorded.path);
         self.recorded.bytes = about.map_or(self.recorded.bytes, |about| about.len());
         self.recorded.clone()

@@ -119,6 +119,7 @@ fn alert(app: &mut App, frame: &Frame) -> Vec<Cmd> {
 
 /// Brings a frame into view.
 fn view(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
+    frame.notices.extend(app.recorded.as_ref().and_then(recording::notice));
     app.shared.what_if.overlay(&mut frame);
     app.shared.store.push(&frame);
     let before = std::mem::replace(&mut app.shared.frame, frame);

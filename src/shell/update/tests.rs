@@ -309,18 +309,12 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
 fn the_recording_key_starts_and_stops_and_trouble_is_told_once() {
     let mut app = app();
     assert_eq!(update(&mut app, Msg::Key("R".parse().expect("a key"))), [Cmd::Record(true)]);
-    let at = |bytes, trouble: Option<&str>| Recorded {
-        path: "/state/x.jsonl".into(),
-        bytes,
-        trouble: trouble.map(str::to_owned),
-    };
-    update(&mut app, Msg::Recorded(Ok(Some(at(0, None)))));
-    assert!(app.toast.as_ref().is_some_and(|(text, _)| text.contains("/state/x.jsonl")));
-    app.toast = None;
-    update(&mut app, Msg::Recorded(Ok(Some(at(10, None)))));
+    update(&mut app, recorded(0, 0, None));
+    assert!(app.toast.take().is_some_and(|(text, _)| text.contains("/state/x.jsonl")));
+    update(&mut app, recorded(10, 0, None));
     assert_eq!(app.toast, None);
-    for (said, trouble) in [(true, "disk full"), (false, "disk full")] {
-        update(&mut app, Msg::Recorded(Ok(Some(at(10, Some(trouble))))));
+    for said in [true, false] {
+        update(&mut app, recorded(10, 1, Some("disk full")));
         assert_eq!(app.toast.take().is_some(), said);
     }
     assert_eq!(update(&mut app, Msg::Key("R".parse().expect("a key"))), [Cmd::Record(false)]);
@@ -328,4 +322,39 @@ fn the_recording_key_starts_and_stops_and_trouble_is_told_once() {
     assert!(app.recorded.is_none());
     update(&mut app, Msg::Recorded(Err("no home".into())));
     assert!(app.toast.as_ref().is_some_and(|(text, _)| text.contains("no home")));
+}
+
+fn recorded(bytes: u64, missed: u64, trouble: Option<&str>) -> Msg {
+    let path = "/state/x.jsonl".into();
+    Msg::Recorded(Ok(Some(Recorded { path, bytes, missed, trouble: trouble.map(str::to_owned) })))
+}
+
+#[test]
+fn a_recording_that_ends_says_what_is_in_it() {
+    for (bytes, missed, trouble, want) in [
+        (0, 0, None, "Nothing was recorded into"),
+        (0, 9, Some("disk full"), "Nothing was recorded into"),
+        (10, 9, Some("disk full"), "lacks 9 frames"),
+        (10, 9, None, "lacks 9 frames"),
+        (10, 0, None, "Recorded into"),
+    ] {
+        let mut app = app();
+        update(&mut app, recorded(bytes, missed, trouble));
+        update(&mut app, Msg::Recorded(Ok(None)));
+        let said = app.toast.map(|(text, _)| text).expect("is said");
+        assert!(said.contains(want), "{said}");
+    }
+}
+
+#[test]
+fn frames_that_cannot_be_recorded_are_a_notice_while_it_lasts() {
+    let mut app = app();
+    let mut noticed = Vec::new();
+    for (seq, trouble) in (1..).zip([None, Some("disk full"), None]) {
+        update(&mut app, recorded(10, 0, trouble));
+        update(&mut app, frame(seq, &["a"], &[]));
+        let mut notices = app.shared.frame.notices.iter();
+        noticed.push(notices.any(|notice| notice.what.contains("disk full")));
+    }
+    assert_eq!(noticed, [false, true, false]);
 }
