@@ -32,28 +32,24 @@ impl AlertOutput {
         })
     }
 
-    /// Runs the command and writes the log; says what does not work.
+    /// Writes the log and runs the command; says what does not work.
     pub(crate) fn send(&self, text: &str) -> Result<(), String> {
-        if let Some((program, args)) = self.command.split_first() {
-            let mut command = Command::new(program);
-            command.args(args).arg(text);
-            let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let child = quiet.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
-            let wait = move || {
-                let mut child = child;
-                child.wait().ok();
-            };
-            thread::Builder::new()
-                .name("alert".into())
-                .spawn(wait)
-                .map_err(|error| error.to_string())?;
-        }
-        match &self.log {
-            Some(path) => {
-                append(path, text).map_err(|error| format!("{}: {error}", path.display()))
-            }
-            None => Ok(()),
-        }
+        let logged = self.log.as_ref().map_or(Ok(()), |path| {
+            append(path, text).map_err(|error| format!("{}: {error}", path.display()))
+        });
+        let troubles: Vec<_> =
+            [logged, self.run(text)].into_iter().filter_map(Result::err).collect();
+        if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) }
+    }
+
+    fn run(&self, text: &str) -> Result<(), String> {
+        let Some((program, args)) = self.command.split_first() else { return Ok(()) };
+        let mut command = Command::new(program);
+        command.args(args).arg(text);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = quiet.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
+        let wait = thread::Builder::new().name("alert".into()).spawn(move || child.wait());
+        wait.map(drop).map_err(|error| error.to_string())
     }
 }
 
@@ -80,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_grows_by_a_line_and_a_missing_command_is_named() {
+    fn the_log_grows_by_a_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("state/alerts.log");
         let output = AlertOutput { log: Some(log.clone()), ..AlertOutput::default() };
@@ -88,8 +84,20 @@ mod tests {
         let text = std::fs::read_to_string(log).expect("reads");
         let ends: Vec<_> = text.lines().filter_map(|line| line.rsplit(' ').next()).collect();
         assert_eq!(ends, ["one", "two"]);
-        let none =
-            AlertOutput { command: vec!["/nonexistent/program".into()], ..AlertOutput::default() };
-        assert!(none.send("x").is_err_and(|why| why.contains("/nonexistent/program")));
+    }
+
+    #[test]
+    fn what_does_not_work_is_named_and_keeps_nothing_else_from_working() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("alerts.log");
+        let command = vec!["/nonexistent/program".to_owned()];
+        let output = AlertOutput { command, log: Some(log.clone()), ..AlertOutput::default() };
+        assert!(output.send("one").is_err_and(|why| why.contains("/nonexistent/program")));
+        let text = std::fs::read_to_string(log).expect("reads");
+        assert!(text.ends_with(" one\n"), "{text}");
+        let output = AlertOutput { log: Some(folder.path().to_owned()), ..output };
+        let why = output.send("two").expect_err("neither works");
+        let folder = folder.path().display().to_string();
+        assert!(why.contains("/nonexistent/program") && why.contains(&folder), "{why}");
     }
 }
