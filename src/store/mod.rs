@@ -273,6 +273,13 @@ impl Store {
         self.processes.get(&holder(process)).map_or(&[], Series::values)
     }
 
+    /// Seconds from the first to the last of so many newest frames.
+    pub fn seconds(&self, frames: usize) -> f64 {
+        let first = self.times.len().saturating_sub(frames.max(1));
+        let ends = self.times.get(first).zip(self.times.back());
+        ends.map_or(0.0, |(first, last)| last.seconds_since(*first))
+    }
+
     /// Host CPU use in percent, oldest first.
     pub fn cpu(&self) -> &[Option<f32>] {
         self.cpu.values()
@@ -322,6 +329,17 @@ mod tests {
         }
         assert_eq!(store.process_memory(&held(1, 0)), [Some(5.0), Some(6.0), Some(4.0)]);
         assert_eq!(store.process_memory(&held(2, 0)), [Some(9.0)], "one that ended is forgotten");
+    }
+
+    #[test]
+    fn time_is_that_of_the_frames() {
+        let mut store = Store::default();
+        assert_eq!(store.seconds(5), 0.0);
+        for second in [1, 2, 12] {
+            store.push(&Frame { at: Timestamp(second * 1000), ..Frame::default() });
+        }
+        let times = [0, 1, 2, 3, 9].map(|frames| store.seconds(frames));
+        assert_eq!(times, [0.0, 0.0, 10.0, 11.0, 11.0]);
     }
 
     #[test]

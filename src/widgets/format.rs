@@ -6,6 +6,9 @@
 use std::fmt::{self, Write};
 use std::ops::Deref;
 
+use warpscope_probes::Scalar;
+use warpscope_probes::units::Celsius;
+
 use super::glyphs::Glyphs;
 
 /// Shown where there is no number.
@@ -152,6 +155,17 @@ impl Units {
         or_absent(sane(self.temperature(degrees)), |degrees| {
             Short::of(format_args!("{degrees:.0} {}{letter}", glyphs.degree))
         })
+    }
+
+    /// A field's text with its unit; bytes and temperatures in those a person reads.
+    pub fn text(self, text: &str, unit: &str, glyphs: &Glyphs) -> String {
+        match (unit, text.parse::<f64>()) {
+            ("B", Ok(size)) => self.bytes(size).to_string(),
+            ("B/s", Ok(speed)) => rate(speed).to_string(),
+            (Celsius::UNIT, Ok(degrees)) => self.celsius(degrees, glyphs).to_string(),
+            ("", _) => text.to_owned(),
+            _ => format!("{text} {unit}"),
+        }
     }
 }
 
@@ -313,16 +327,6 @@ pub fn error(value: f64) -> Short {
         return Short::of("0");
     }
     or_absent(sane(value), |value| Short::of(format_args!("{value:.1e}")))
-}
-
-/// A field's text with its unit; bytes in the unit a person reads.
-pub fn with_unit(text: &str, unit: &str) -> String {
-    match (unit, text.parse::<f64>()) {
-        ("B", Ok(size)) => bytes(size).to_string(),
-        ("B/s", Ok(speed)) => rate(speed).to_string(),
-        ("", _) => text.to_owned(),
-        _ => format!("{text} {unit}"),
-    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,9 @@ impl Runs {
             for (cell, kind) in cells.iter().zip(&kinds) {
                 *counts.entry(cell.outcome).or_default() += kind.1;
             }
-            let name = format!("{} {}", row.framework, row.config);
+            let version = row.question.version.as_deref();
+            let name = [Some(&row.framework[..]), version, Some(&row.config)];
+            let name = name.into_iter().flatten().collect::<Vec<_>>().join(" ");
             Run { name, counts, framework: row.question.framework.clone() }
         });
         let mut all: Vec<Run> = rows.collect();

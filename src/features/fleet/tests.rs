@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
@@ -6,7 +7,7 @@ use warpscope_probes::Timestamp;
 use warpscope_probes::fleet::{Fleet as Machines, Machine, Member, State};
 use warpscope_probes::rules::RuleBase;
 
-use super::runs::Runs;
+use super::runs::{Run, Runs};
 use super::*;
 use crate::features::{Effect, Feature, Settings, Shared, what_if::WhatIf};
 use crate::io::source::FleetNews;
@@ -72,12 +73,16 @@ fn shared() -> Shared {
     Shared::new(settings, WhatIf::default())
 }
 
-fn drawn(tab: &Fleet, (width, height): (u16, u16)) -> String {
+fn drawn(tab: &Fleet, size: (u16, u16)) -> String {
+    drawn_with(&shared(), tab, size)
+}
+
+fn drawn_with(shared: &Shared, tab: &Fleet, (width, height): (u16, u16)) -> String {
     let theme = Theme::default();
     let area = Rect::new(0, 0, width, height);
     let (mut buffer, mut hits) = (Buffer::empty(area), Hits::default());
     let look = Look::new(&theme, Glyphs::ascii());
-    tab.draw(&shared(), Surface { look, area, buffer: &mut buffer, hits: &mut hits });
+    tab.draw(shared, Surface { look, area, buffer: &mut buffer, hits: &mut hits });
     svg::text(&buffer)
 }
 
@@ -171,6 +176,26 @@ fn every_gpu_is_counted_once_for_every_configuration() {
     assert_eq!(runs.gpus, 5);
     assert!(runs.all.len() > 50);
     assert!(runs.all.iter().all(|run| run.counts.values().sum::<usize>() == 5));
-    let bf16 = runs.all.iter().find(|run| run.name.contains("vLLM FP8"));
-    assert!(bf16.is_some_and(|run| run.counts.len() > 1), "a T4 is no H100");
+    let fp8 = |run: &&Run| run.name.starts_with("vLLM ") && run.name.contains(" FP8");
+    assert!(runs.all.iter().find(fp8).is_some_and(|run| run.counts.len() > 1), "a T4 is no H100");
+    let names: BTreeSet<_> = runs.all.iter().map(|run| &run.name).collect();
+    assert_eq!(names.len(), runs.all.len(), "no name stands for two");
+}
+
+#[test]
+fn who_holds_a_machine_is_told_once_and_memory_where_it_is_known() {
+    let used: &[Option<f64>] = &[Some(1e9), None];
+    let total: &[Option<f64>] = &[Some(4e9); 2];
+    let columns = [("memory_used_bytes", used), ("memory_total_bytes", total)];
+    let mut machines = machines(&["a", "b"], &columns);
+    machines.machines[0].gpus = 0..4;
+    machines.owners = vec!["ada".to_owned(), "grace".to_owned()];
+    for (gpu, owner) in machines.gpus.iter_mut().zip([0, 1, 0, 1]) {
+        gpu.owner = Some(owner);
+    }
+    let mut shared = shared();
+    shared.display.units.decimal = true;
+    let text = drawn_with(&shared, &tab(machines), (120, 30));
+    assert!(text.contains("held by ada, grace") && !text.contains("grace, ada"), "{text}");
+    assert!(text.contains("2.0 / 8.0 GB") && !text.contains("iB"), "{text}");
 }

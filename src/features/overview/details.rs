@@ -3,9 +3,9 @@ use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::gpu::{Identity, Vitals};
 use warpscope_probes::nvml::read_at;
 use warpscope_probes::text::printable;
-use warpscope_probes::units::{Bytes, Celsius};
+use warpscope_probes::units::Bytes;
 use warpscope_probes::xid::{self, Blame};
-use warpscope_probes::{Absence, Field, Gpu, Scalar, Timestamp};
+use warpscope_probes::{Absence, Field, Gpu, Timestamp};
 
 use super::Details;
 use crate::features::{Input, Shared};
@@ -129,14 +129,10 @@ impl Rows<'_> {
     }
 
     fn written<S>(&self, field: &Field<S>, text: &str) -> String {
-        match (field.unit, text.parse::<f64>()) {
-            _ if HEXADECIMAL.contains(&field.key) => hexadecimal(text),
-            ("B", Ok(bytes)) => self.shared.display.units.bytes(bytes).to_string(),
-            (Celsius::UNIT, Ok(celsius)) => {
-                self.shared.display.units.celsius(celsius, self.look.glyphs).to_string()
-            }
-            _ if WORDS.contains(&field.key) => text.replace('_', " "),
-            _ => format::with_unit(text, field.unit),
+        match field.key {
+            key if HEXADECIMAL.contains(&key) => hexadecimal(text),
+            key if WORDS.contains(&key) => text.replace('_', " "),
+            _ => self.shared.display.units.text(text, field.unit, self.look.glyphs),
         }
     }
 

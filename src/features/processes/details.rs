@@ -3,8 +3,9 @@ use warpscope_probes::Field;
 use warpscope_probes::process::{HostSide, Process, Usage, Visibility};
 
 use crate::features::Shared;
+use crate::widgets::format::{self, Units};
 use crate::widgets::theme::Role;
-use crate::widgets::{Look, Titled, format, highest, section};
+use crate::widgets::{Look, Titled, highest, section};
 
 /// Columns that labels take.
 const CURVE_INDENT: usize = 10;
@@ -33,8 +34,9 @@ pub(crate) fn page(
     let mut lines = section(look, "visible", seen, Role::Text, width);
     lines.extend(section(look, "on", &process.gpu, Role::Text, width));
     lines.extend(curve(shared, look, process, width));
-    lines.extend(Usage::FIELDS.iter().flat_map(|field| row(look, field, &process.usage, width)));
-    lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(look, field, &process.host, width)));
+    let on = (look, shared.display.units, width);
+    lines.extend(Usage::FIELDS.iter().flat_map(|field| row(on, field, &process.usage)));
+    lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(on, field, &process.host)));
     lines.extend(used(shared, look, pid, width));
     (title, lines)
 }
@@ -51,7 +53,7 @@ fn curve(shared: &Shared, look: Look<'_>, process: &Process, width: usize) -> Ve
         None => look.glyphs.gap,
     };
     let curve: String = shown.iter().map(step).collect();
-    let seconds = shared.settings.interval.as_secs_f64() * shown.len() as f64;
+    let seconds = shared.store.seconds(shown.len());
     let most = shared.display.units.bytes(f64::from(top));
     let said = format!("{most} at most in {}", format::duration(seconds));
     let mut lines = section(look, "held", &curve, Role::Graph, width);
@@ -78,10 +80,15 @@ fn used(shared: &Shared, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'st
     told.flat_map(|(label, text)| section(look, label, text, Role::Text, width)).collect()
 }
 
-fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {
+fn row<S>(
+    (look, units, width): (Look<'_>, Units, usize),
+    field: &Field<S>,
+    of: &S,
+) -> Vec<Line<'static>> {
     match (field.text)(of) {
         Ok(text) => {
-            section(look, field.label, &format::with_unit(&text, field.unit), Role::Text, width)
+            let text = units.text(&text, field.unit, look.glyphs);
+            section(look, field.label, &text, Role::Text, width)
         }
         Err(absence) => section(look, field.label, absence.word(), Role::Absent, width),
     }

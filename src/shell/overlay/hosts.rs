@@ -4,7 +4,7 @@ use warpscope_probes::{Frame, Gpu};
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::hosts::{State, name, state};
-use crate::widgets::format::{bytes_of, celsius, percent};
+use crate::widgets::format::{Units, or_absent, percent};
 use crate::widgets::glyphs::Glyphs;
 use crate::widgets::{Menu, Surface};
 
@@ -53,9 +53,11 @@ impl HostsMenu {
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let frames = sorted(app);
         let widest = frames.iter().map(|frame| name(frame).chars().count()).max().unwrap_or(0);
-        let rows: Vec<_> = frames.iter().map(|frame| row(frame, widest, on.look.glyphs)).collect();
+        let units = app.shared.display.units;
+        let row = |frame: &&Frame| row(frame, widest, units, on.look.glyphs);
+        let rows: Vec<_> = frames.iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
-        let head = totals(&frames);
+        let head = totals(&frames, units);
         let empty = "This machine only: warpscope --host NAME shows others.";
         let menu =
             Menu { title: "Hosts", head: &head, rows: &rows, empty, selected: self.cursor.at };
@@ -74,46 +76,100 @@ fn real(frame: &Frame) -> impl Iterator<Item = &Gpu> {
     frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf)
 }
 
-/// Utilisation and memory of GPUs together, of what is known.
-fn load<'a>(gpus: impl Iterator<Item = &'a Gpu>) -> (usize, Option<f64>, f64, f64) {
-    let (mut count, mut busy, mut used, mut total) = (0, Vec::new(), 0.0, 0.0);
-    for gpu in gpus {
-        count += 1;
-        busy.extend(gpu.vitals.util_gpu_pct.last().map(|percent| f64::from(percent.0)));
-        used += gpu.vitals.memory_used_bytes.last().map_or(0.0, |bytes| bytes.0 as f64);
-        total += gpu.vitals.memory_total_bytes.last().map_or(0.0, |bytes| bytes.0 as f64);
-    }
-    let mean = (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64);
-    (count, mean, used, total)
+/// GPUs together, of what they answer now.
+#[derive(Default)]
+struct Load {
+    gpus: usize,
+    busy: Option<f64>,
+    /// In use and in all, where both are known.
+    memory: Option<(f64, f64)>,
 }
 
-fn row(frame: &Frame, widest: usize, glyphs: &Glyphs) -> String {
+impl Load {
+    fn of<'a>(gpus: impl Iterator<Item = &'a Gpu>) -> Self {
+        let (mut all, mut busy) = (Self::default(), Vec::new());
+        for gpu in gpus {
+            all.gpus += 1;
+            busy.extend(gpu.vitals.util_gpu_pct.value().map(|percent| f64::from(percent.0)));
+            let used = gpu.vitals.memory_used_bytes.value();
+            if let Some((used, total)) = used.zip(gpu.vitals.memory_total_bytes.last()) {
+                let (before, whole) = all.memory.unwrap_or_default();
+                all.memory = Some((before + used.0 as f64, whole + total.0 as f64));
+            }
+        }
+        all.busy = (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64);
+        all
+    }
+}
+
+fn row(frame: &Frame, widest: usize, units: Units, glyphs: &Glyphs) -> String {
     let name = name(frame);
     if state(frame) != State::Fine
         && let Some(notice) = frame.notices.iter().max_by_key(|notice| notice.severity)
     {
         return format!("{name:widest$}  {}", notice.what);
     }
-    let (count, busy, used, total) = load(real(frame));
+    let load = Load::of(real(frame));
     let kind =
         real(frame).next().and_then(|gpu| gpu.identity.name.last()).map_or("", String::as_str);
     let hottest =
-        real(frame).filter_map(|gpu| gpu.vitals.temperature_c.last()).map(|celsius| celsius.0);
-    let hottest = hottest.reduce(f32::max);
-    let hottest = hottest.map_or_else(String::new, |at| celsius(at.into(), glyphs).to_string());
-    let busy = busy.map_or_else(String::new, |busy| percent(busy).to_string());
-    let memory = bytes_of(Some(used), total);
-    let (processes, times) = (frame.processes.len(), glyphs.times);
+        real(frame).filter_map(|gpu| gpu.vitals.temperature_c.value()).map(|celsius| celsius.0);
+    let hottest = or_absent(hottest.reduce(f32::max), |at| units.celsius(at.into(), glyphs));
+    let busy = or_absent(load.busy, percent);
+    let memory = or_absent(load.memory, |(used, total)| units.bytes_of(Some(used), total));
+    let (processes, count, times) = (frame.processes.len(), load.gpus, glyphs.times);
     format!(
         "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>3} proc  {count} {times} {kind}"
     )
 }
 
-fn totals(frames: &[&Frame]) -> String {
-    let (count, busy, used, total) = load(frames.iter().flat_map(|frame| real(frame)));
+fn totals(frames: &[&Frame], units: Units) -> String {
+    let load = Load::of(frames.iter().flat_map(|frame| real(frame)));
     let lost = frames.iter().filter(|frame| state(frame) == State::Lost).count();
     let lost = if lost > 0 { format!(", {lost} not connected") } else { String::new() };
-    let busy = busy.map_or_else(String::new, |busy| format!(", {} busy", percent(busy)));
-    let hosts = frames.len();
-    format!("{hosts} hosts{lost}, {count} GPUs{busy}, {} in use", bytes_of(Some(used), total))
+    let busy = load.busy.map_or_else(String::new, |busy| format!(", {} busy", percent(busy)));
+    let memory = load.memory.map_or_else(String::new, |(used, total)| {
+        format!(", {} in use", units.bytes_of(Some(used), total))
+    });
+    format!("{} hosts{lost}, {} GPUs{busy}{memory}", frames.len(), load.gpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::{Bytes, Celsius, Percent};
+    use warpscope_probes::{Notice, Origin, Severity};
+
+    use super::*;
+    use crate::io::source::hosts::LOST;
+
+    fn host(name: &str, busy: f32) -> Frame {
+        let mut gpu = Gpu { presence: Presence::Present, ..Gpu::default() };
+        gpu.vitals.util_gpu_pct = Percent(busy).into();
+        gpu.vitals.memory_used_bytes = Bytes(10_000_000_000).into();
+        gpu.vitals.memory_total_bytes = Bytes(80_000_000_000).into();
+        gpu.vitals.temperature_c = Celsius(50.0).into();
+        let origin = Origin::Remote { host: name.to_owned() };
+        Frame { origin, gpus: vec![gpu], ..Frame::default() }
+    }
+
+    #[test]
+    fn a_lost_host_adds_nothing_to_what_is_in_use() {
+        let mut lost = host("b", 0.0);
+        lost.gpus[0].make_late();
+        let (severity, what) = (Severity::Error, "lost".to_owned());
+        lost.notices.push(Notice { id: LOST.into(), severity, what, remedy: String::new() });
+        let units = Units { decimal: true, ..Units::default() };
+        assert_eq!(
+            totals(&[&host("a", 80.0), &lost], units),
+            "2 hosts, 1 not connected, 2 GPUs, 80% busy, 10.0 / 80.0 GB in use"
+        );
+        assert_eq!(totals(&[&lost], units), "1 hosts, 1 not connected, 1 GPUs");
+    }
+
+    #[test]
+    fn a_host_is_told_in_the_units_that_are_set() {
+        let units = Units { decimal: true, fahrenheit: true };
+        let text = row(&host("a", 80.0), 1, units, Glyphs::ascii());
+        assert!(text.contains("10.0 / 80.0 GB") && text.contains("122"), "{text}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::features::Shared;
 use crate::features::fleet::Fleet;
 use crate::features::fleet::problems::Problem;
 use crate::features::fleet::summary::Share;
-use crate::widgets::format::{bytes_of, percent, watts};
+use crate::widgets::format::{percent, watts};
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Hit, Hits, Look};
@@ -155,6 +155,7 @@ pub(super) fn about(
 pub(super) fn held_by(machines: &Machines, machine: &Machine) -> Option<String> {
     let mut owners: Vec<&str> =
         machine.gpus.clone().filter_map(|gpu| machines.owner(gpu)).collect();
+    owners.sort_unstable();
     owners.dedup();
     (!owners.is_empty()).then(|| printable(&owners.join(", ")))
 }
@@ -170,14 +171,15 @@ pub(super) fn facts(
     let values = |field: &'static str| gpus().filter_map(move |gpu| machines.value(field, gpu));
     let busy: Vec<f64> = values("util_gpu_pct").collect();
     let mean = busy.iter().sum::<f64>() / busy.len() as f64;
-    let used: f64 = values("memory_used_bytes").sum();
-    let total: f64 = gpus().filter_map(|gpu| machines.memory_total(gpu)).sum();
+    let memory = |gpu| machines.value("memory_used_bytes", gpu).zip(machines.memory_total(gpu));
+    let memory = gpus().filter_map(memory).reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let units = shared.display.units;
     let power = values("power_w").reduce(|sum, one| sum + one);
     let hottest = values("temperature_c").reduce(f64::max);
     [
         (!busy.is_empty()).then(|| format!("{} busy", percent(mean))),
-        (total > 0.0).then(|| bytes_of(Some(used), total).to_string()),
+        memory.map(|(used, total)| units.bytes_of(Some(used), total).to_string()),
         power.map(|power| watts(power).to_string()),
-        hottest.map(|hottest| shared.display.units.celsius(hottest, look.glyphs).to_string()),
+        hottest.map(|hottest| units.celsius(hottest, look.glyphs).to_string()),
     ]
 }

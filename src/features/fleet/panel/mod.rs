@@ -11,7 +11,7 @@ use warpscope_probes::fleet::{Fleet as Machines, State};
 use super::Fleet;
 use super::runs::{Run, Runs};
 use crate::features::Shared;
-use crate::widgets::format::{bytes, bytes_of, duration, percent, watts};
+use crate::widgets::format::{Units, duration, percent, watts};
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Notice, Severity, Surface, draw_text, outcome_role, text_width};
@@ -33,7 +33,7 @@ pub(super) fn render(tab: &Fleet, shared: &Shared, on: Surface<'_>) {
         buffer.set_stringn(line.x, line.y, text, line.width.into(), look.style(Role::Warn));
     }
     let line = cut_top(&mut area, 1);
-    head(tab, machines, look, line, buffer);
+    head(tab, machines, (look, shared.display.units), line, buffer);
     let aside = if area.width >= WIDE {
         cut_right(&mut area, ASIDE)
     } else {
@@ -58,7 +58,13 @@ fn empty(tab: &Fleet, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
 }
 
 /// How many there are and how they do, and what the answer cost.
-fn head(tab: &Fleet, machines: &Machines, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+fn head(
+    tab: &Fleet,
+    machines: &Machines,
+    (look, units): (Look<'_>, Units),
+    line: Rect,
+    buffer: &mut Buffer,
+) {
     let summary = &tab.summary;
     let mut facts =
         vec![(format!("{} machines, {} GPUs", summary.order.len(), summary.gpus), Role::Title)];
@@ -69,13 +75,13 @@ fn head(tab: &Fleet, machines: &Machines, look: Look<'_>, line: Rect, buffer: &m
         facts.push((format!("{} late", summary.late), Role::Warn));
     }
     facts.extend(summary.busy_pct.map(|busy| (format!("{} busy", percent(busy)), Role::Text)));
-    let memory = summary.memory.map(|(used, total)| bytes_of(Some(used), total).to_string());
+    let memory = summary.memory.map(|(used, total)| units.bytes_of(Some(used), total).to_string());
     facts.extend(memory.map(|memory| (memory, Role::Text)));
     facts.extend(summary.watts.map(|power| (power_text(power), Role::Text)));
     facts.push((format!("values up to {} old", oldest(machines)), Role::Muted));
     let cost = &machines.cost;
     if cost.queries > 0 {
-        let size = bytes(cost.bytes as f64);
+        let size = units.bytes(cost.bytes as f64);
         let text = format!("{} queries, {size}, {:.1} s", cost.queries, cost.seconds);
         facts.push((text, Role::Faint));
     }
