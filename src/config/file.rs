@@ -204,8 +204,11 @@ fn understand(kind: Kind, value: &DeValue<'_>) -> Result<Value, String> {
             let paths = texts(value).map(|texts| texts.into_iter().map(PathBuf::from).collect());
             paths.map(Value::Paths).map_or_else(wrong_type, Ok)
         }
-        (Kind::Interval | Kind::Span, DeValue::Integer(number)) => parsed(kind, number.as_str()),
-        (Kind::Interval | Kind::Span, DeValue::Float(number)) => parsed(kind, number.as_str()),
+        (_, DeValue::Integer(number)) if kind.is_number() => parsed(kind, &number.to_string()),
+        (_, DeValue::Float(number)) if kind.is_number() => parsed(kind, number.as_str()),
+        (Kind::AnyOf(_), DeValue::Array(_)) => {
+            texts(value).map_or_else(wrong_type, |words| parsed(kind, &words.join(",")))
+        }
         (_, DeValue::String(text)) => parsed(kind, text),
         _ => wrong_type(),
     }
@@ -241,6 +244,31 @@ mod tests {
         let text = "theme = 3\n\n\nintervall = 1\n";
         let problems = parse("f", text).expect_err("two errors");
         assert_eq!(problems.all.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn a_value_may_have_the_type_that_fits_it() {
+        for (line, id, want) in [
+            ("alert_temperature = 85", "ALERT_TEMPERATURE", "85"),
+            ("alerts = [\"hardware\", \"throttle\"]", "ALERTS", "hardware,throttle"),
+            ("bench_share = 2", "BENCH_SHARE", "2%"),
+            ("bench_share = 1.5", "BENCH_SHARE", "1.5%"),
+            ("bench_memory = 1048576", "BENCH_MEMORY", "1048576"),
+            ("interval = 1_0", "INTERVAL", "10s"),
+        ] {
+            let read = parse("f", line).map_err(|problems| problems.to_string());
+            assert_eq!(read.map(|read| read.values[id].text()), Ok(want.to_owned()), "{line}");
+        }
+        for line in [
+            "alert_temperature = 85.5",
+            "alert_temperature = true",
+            "alerts = [\"hardwear\"]",
+            "alerts = []",
+            "alerts = [1]",
+            "interval = 0x10",
+        ] {
+            assert!(parse("f", line).is_err(), "{line}");
+        }
     }
 
     #[test]

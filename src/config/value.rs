@@ -194,6 +194,20 @@ impl Kind {
         }
     }
 
+    /// Whether a bare number can stand for it.
+    pub fn is_number(self) -> bool {
+        matches!(
+            self,
+            Self::Interval
+                | Self::Span
+                | Self::Size
+                | Self::Count
+                | Self::Factor
+                | Self::Share
+                | Self::Percent
+        )
+    }
+
     /// Whether giving it again adds to it.
     pub fn adds_up(self) -> bool {
         matches!(

@@ -19,9 +19,12 @@ pub fn edited<'a>(
             None => drop(document.insert(key, Item::Value(new))),
         }
     }
-    let text = document.to_string();
-    parse("the new configuration", &text).map_err(|problems| problems.to_string())?;
-    Ok(text)
+    let mut new = document.to_string();
+    if text.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r')) {
+        new = new.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    parse("the new configuration", &new).map_err(|problems| problems.to_string())?;
+    Ok(new)
 }
 
 fn toml(value: &Value) -> Toml {
@@ -45,6 +48,14 @@ mod tests {
         let new = edited(text, [("theme", &light), ("units", &units), ("mouse", &off)]);
         let want = "# mine\ntheme = \"light\" # at night\nunits = \"decimal\"\nmouse = false\n\n[keys]\nquit = [\"q\"]\n";
         assert_eq!(new.as_deref(), Ok(want));
+    }
+
+    #[test]
+    fn lines_end_as_they_did() {
+        let light = Value::Path("light".into());
+        let off = Value::Switch(false);
+        let new = edited("# mine\r\ntheme = \"dark\"\r\n", [("theme", &light), ("mouse", &off)]);
+        assert_eq!(new.as_deref(), Ok("# mine\r\ntheme = \"light\"\r\nmouse = false\r\n"));
     }
 
     #[test]
