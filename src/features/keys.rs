@@ -55,7 +55,7 @@ impl FromStr for Chord {
             if let Some(rest) = text.strip_prefix(prefix) {
                 let mut chord: Self = rest.parse()?;
                 chord.modifiers |= modifier;
-                return Ok(chord);
+                return Ok(chord.as_reported());
             }
         }
         Err(format!(
@@ -92,6 +92,16 @@ impl Chord {
         match self.code {
             KeyCode::Char(character) if self.modifiers.is_empty() => Some(character),
             _ => None,
+        }
+    }
+
+    /// As a terminal reports it: with Ctrl there are no capitals.
+    fn as_reported(self) -> Self {
+        match self.code {
+            KeyCode::Char(character) if self.modifiers.contains(KeyModifiers::CONTROL) => {
+                Self { code: KeyCode::Char(character.to_ascii_lowercase()), ..self }
+            }
+            _ => self,
         }
     }
 
@@ -161,6 +171,8 @@ pub enum Action {
     Theme,
     /// Start, pause or continue the benchmark.
     Bench,
+    /// Whether GPUs may be measured while the program is open.
+    AnswerBench(bool),
     /// Add a what-if GPU.
     WhatIf,
     /// Remove the selected what-if GPU.
@@ -171,8 +183,6 @@ pub enum Action {
     Record,
     /// What was not found, and what to do.
     Notices,
-    /// Whether GPUs may be measured while the program is open.
-    AnswerBench(bool),
     /// Back in a recording.
     SeekBack,
     /// Forth in a recording.

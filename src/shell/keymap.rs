@@ -108,6 +108,20 @@ mod tests {
     }
 
     #[test]
+    fn ctrl_with_a_capital_is_the_key_that_terminals_report() {
+        let map = Keymap::new(&changes("help", &["ctrl-alt-X"])).expect("holds");
+        let reported = |code, modifiers| crossterm::event::KeyEvent::new(code, modifiers).into();
+        let (ctrl, alt) =
+            (crossterm::event::KeyModifiers::CONTROL, crossterm::event::KeyModifiers::ALT);
+        let key = crossterm::event::KeyCode::Char;
+        assert_eq!(map.everywhere(reported(key('x'), ctrl | alt)), Some(Action::Help));
+        let map = Keymap::new(&changes("help", &["alt-X"])).expect("holds");
+        assert_eq!(map.everywhere(reported(key('X'), alt)), Some(Action::Help));
+        let error = Keymap::new(&changes("help", &["ctrl-C"])).expect_err("quit has it");
+        assert!(error.contains("ctrl-c to both"), "{error}");
+    }
+
+    #[test]
     fn a_key_means_what_the_tab_says() {
         let map = Keymap::default();
         let on = |tab| move |scope| matches!(scope, Scope::Global) || scope == Scope::On(tab);
