@@ -1,29 +1,43 @@
 //! What the cells of a table of processes say.
 
+use std::borrow::Cow;
+
 use warpscope_probes::process::{Process, ProcessKind, Visibility};
+use warpscope_probes::text::printable;
 use warpscope_probes::units::Bytes;
-use warpscope_probes::{Frame, Reading, Scalar, Timestamp};
+use warpscope_probes::{Frame, Gpu, Reading, Scalar, Timestamp};
 
 use crate::features::Shared;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
 
-/// Index of the GPU, with the MIG instance.
-pub(crate) fn gpu(shared: &Shared, process: &Process) -> String {
-    let position = shared.frame.gpus.iter().find(|gpu| gpu.key == process.gpu);
-    let index = position.map_or("?".to_owned(), |gpu| gpu.index.to_string());
-    process.mig.map_or(index.clone(), |mig| format!("{index}:{mig}"))
+/// Index of the GPU it uses, and the MIG instance there.
+pub(crate) fn place(frame: &Frame, process: &Process) -> (Option<u32>, Option<u32>) {
+    let gpu = frame.gpus.iter().find(|gpu| gpu.key == process.gpu);
+    (gpu.map(|gpu| gpu.index), process.mig)
+}
+
+/// The same as text.
+pub(crate) fn gpu(frame: &Frame, process: &Process) -> String {
+    let (index, mig) = place(frame, process);
+    let index = index.map_or("?".to_owned(), |index| index.to_string());
+    mig.map_or(index.clone(), |mig| format!("{index}:{mig}"))
 }
 
 /// What is said in place of a table without a process.
-pub(crate) fn nobody(frame: &Frame) -> &'static str {
+pub(crate) fn nobody(frame: &Frame) -> Cow<'static, str> {
     if frame.without_processes {
-        return "The source of these values does not report processes.";
+        return "The source of these values does not report processes.".into();
+    }
+    let failed = |gpu: &Gpu| Some((gpu.index, gpu.processes_failed.clone()?));
+    if let Some((index, why)) = frame.gpus.iter().find_map(failed) {
+        return format!("The processes on GPU {index} are unknown: {}.", printable(&why)).into();
     }
     match frame.host.machine.container.value() {
         Some(_) => "No process is seen on a GPU in view; a container hides those outside it.",
         None => "No process uses a GPU in view.",
     }
+    .into()
 }
 
 /// What it uses the GPU for.
@@ -83,5 +97,19 @@ pub(crate) fn command(process: &Process) -> (String, Role) {
             Some(command) if !command.is_empty() => (command.clone(), Role::Text),
             _ => plain(&process.host.name),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_cannot_be_read_is_not_an_empty_one() {
+        let mut frame = Frame { gpus: vec![Gpu::default(); 2], ..Frame::default() };
+        assert_eq!(nobody(&frame), "No process uses a GPU in view.");
+        frame.gpus[1].index = 1;
+        frame.gpus[1].processes_failed = Some("NVML error 999".into());
+        assert_eq!(nobody(&frame), "The processes on GPU 1 are unknown: NVML error 999.");
     }
 }

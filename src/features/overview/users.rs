@@ -89,7 +89,7 @@ pub(super) fn render(
 
 fn cell(shared: &Shared, process: &Process, column: usize) -> (String, Role) {
     match column {
-        0 => (gpu(shared, process), Role::Muted),
+        0 => (gpu(&shared.frame, process), Role::Muted),
         1 => (process.pid.to_string(), Role::Text),
         2 => plain(&process.host.user),
         3 => plain(&process.usage.sm_pct),

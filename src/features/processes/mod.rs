@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use warpscope_probes::Frame;
 use warpscope_probes::process::Process;
 
+use crate::features::process_cells::{gpu, place};
 use crate::features::{Cursor, Input};
 
 pub use keys::Cmd;
@@ -49,7 +50,7 @@ pub struct SortSpec {
     pub title: &'static str,
     /// Whether the largest comes first.
     pub descending: bool,
-    compare: fn(&Process, &Process) -> Ordering,
+    compare: fn(&Frame, &Process, &Process) -> Ordering,
 }
 
 fn number(of: fn(&Process) -> Option<f64>) -> impl Fn(&Process, &Process) -> Ordering {
@@ -62,55 +63,55 @@ pub const SORTS: &[SortSpec] = &[
         by: SortBy::GpuMemory,
         title: "GPU-MEM",
         descending: true,
-        compare: |a, b| number(|p| p.usage.gpu_memory_bytes.last().map(|v| v.0 as f64))(a, b),
+        compare: |_, a, b| number(|p| p.usage.gpu_memory_bytes.last().map(|v| v.0 as f64))(a, b),
     },
     SortSpec {
         by: SortBy::Sm,
         title: "SM%",
         descending: true,
-        compare: |a, b| number(|p| p.usage.sm_pct.last().map(|v| f64::from(v.0)))(a, b),
+        compare: |_, a, b| number(|p| p.usage.sm_pct.last().map(|v| f64::from(v.0)))(a, b),
     },
     SortSpec {
         by: SortBy::Cpu,
         title: "CPU%",
         descending: true,
-        compare: |a, b| number(|p| p.host.cpu_pct.last().map(|v| f64::from(v.0)))(a, b),
+        compare: |_, a, b| number(|p| p.host.cpu_pct.last().map(|v| f64::from(v.0)))(a, b),
     },
     SortSpec {
         by: SortBy::HostMemory,
         title: "MEM",
         descending: true,
-        compare: |a, b| number(|p| p.host.memory_bytes.last().map(|v| v.0 as f64))(a, b),
+        compare: |_, a, b| number(|p| p.host.memory_bytes.last().map(|v| v.0 as f64))(a, b),
     },
     SortSpec {
         by: SortBy::Gpu,
         title: "GPU",
         descending: false,
-        compare: |a, b| a.gpu.cmp(&b.gpu),
+        compare: |frame, a, b| place(frame, a).cmp(&place(frame, b)),
     },
     SortSpec {
         by: SortBy::Pid,
         title: "PID",
         descending: false,
-        compare: |a, b| a.pid.cmp(&b.pid),
+        compare: |_, a, b| a.pid.cmp(&b.pid),
     },
     SortSpec {
         by: SortBy::User,
         title: "USER",
         descending: false,
-        compare: |a, b| a.host.user.last().cmp(&b.host.user.last()),
+        compare: |_, a, b| a.host.user.last().cmp(&b.host.user.last()),
     },
     SortSpec {
         by: SortBy::Started,
         title: "STARTED",
         descending: true,
-        compare: |a, b| a.started_at.cmp(&b.started_at),
+        compare: |_, a, b| a.started_at.cmp(&b.started_at),
     },
     SortSpec {
         by: SortBy::Command,
         title: "COMMAND",
         descending: false,
-        compare: |a, b| a.host.command.last().cmp(&b.host.command.last()),
+        compare: |_, a, b| a.host.command.last().cmp(&b.host.command.last()),
     },
 ];
 
@@ -160,12 +161,13 @@ impl Processes {
     pub fn rows(&self, frame: &Frame) -> Vec<Row> {
         let all = &frame.processes;
         let mut shown: Vec<usize> =
-            (0..all.len()).filter(|&at| self.filter.matches(&haystack(&all[at]))).collect();
+            (0..all.len()).filter(|&at| self.filter.matches(&haystack(frame, &all[at]))).collect();
         let spec = self.spec();
         shown.sort_by(|&a, &b| {
-            let order = (spec.compare)(&all[a], &all[b]);
+            let order = (spec.compare)(frame, &all[a], &all[b]);
             let order = if spec.descending != self.reverse { order.reverse() } else { order };
-            order.then_with(|| (all[a].pid, &all[a].gpu).cmp(&(all[b].pid, &all[b].gpu)))
+            let row = |at: usize| (all[at].pid, place(frame, &all[at]));
+            order.then_with(|| row(a).cmp(&row(b)))
         });
         if self.tree {
             as_tree(all, &shown)
@@ -184,12 +186,12 @@ pub struct Row {
     pub depth: usize,
 }
 
-fn haystack(process: &Process) -> String {
+fn haystack(frame: &Frame, process: &Process) -> String {
     let text =
         |reading: &warpscope_probes::Reading<String>| reading.last().cloned().unwrap_or_default();
     let host = &process.host;
     let words = [text(&host.user), text(&host.name), text(&host.command), text(&host.container)];
-    format!("{} {} {}", process.pid, process.gpu, words.join(" "))
+    format!("{} gpu{} {}", process.pid, gpu(frame, process), words.join(" "))
 }
 
 fn as_tree(all: &[Process], shown: &[usize]) -> Vec<Row> {
@@ -226,6 +228,7 @@ fn as_tree(all: &[Process], shown: &[usize]) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
+    use warpscope_probes::Gpu;
     use warpscope_probes::units::Bytes;
 
     use super::*;
@@ -290,6 +293,32 @@ mod tests {
             |text: &str| Processes { filter: Input { text: text.into() }, ..Processes::default() };
         assert_eq!(pids(&filter("worker"), &frame()), [(11, 0), (12, 0)]);
         assert_eq!(pids(&filter("20"), &frame()), [(20, 0)]);
+    }
+
+    #[test]
+    fn gpus_are_sorted_and_found_by_number_not_by_uuid() {
+        let gpu = |(index, key): (u32, &str)| Gpu { index, key: key.into(), ..Gpu::default() };
+        let on =
+            |pid, key: &str, mig| Process { gpu: key.into(), mig, ..process(pid, 1, None, "") };
+        let frame = Frame {
+            gpus: [(2, "GPU-a7"), (0, "GPU-b7"), (10, "GPU-c7")].map(gpu).into(),
+            processes: vec![
+                on(11, "GPU-c7", None),
+                on(12, "GPU-a7", Some(3)),
+                on(13, "GPU-a7", Some(1)),
+                on(14, "GPU-b7", None),
+            ],
+            ..Frame::default()
+        };
+        let sorted = Processes { sort: SortBy::Gpu, ..Processes::default() };
+        assert_eq!(pids(&sorted, &frame), [(14, 0), (13, 0), (12, 0), (11, 0)]);
+        let found = |text: &str| {
+            let filter = Input { text: text.into() };
+            pids(&Processes { filter, ..Processes::default() }, &frame)
+        };
+        assert_eq!(found("gpu2"), [(12, 0), (13, 0)]);
+        assert_eq!(found("2:1"), [(13, 0)]);
+        assert_eq!((found("7"), found("a7")), (vec![], vec![]));
     }
 
     #[test]

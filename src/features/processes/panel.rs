@@ -37,8 +37,8 @@ const fn spec(
 const USES: &str = "USES";
 
 const COLUMNS: &[Spec] = &[
-    spec("gpu", Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |shared, process| {
-        (gpu(shared, process), Role::Muted)
+    spec("gpu", Column::new("GPU", 4, 4).align(Align::Right), Some(By::Gpu), |shared, process| {
+        (gpu(&shared.frame, process), Role::Muted)
     }),
     spec("pid", Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
         (process.pid.to_string(), Role::Text)
@@ -106,10 +106,10 @@ pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
         let text = if shared.frame.processes.is_empty() {
             nobody(&shared.frame)
         } else {
-            "No process matches the filter; Esc clears it."
+            "No process matches the filter; Esc clears it.".into()
         };
         ratatui::widgets::Widget::render(
-            &Notice { look, severity: Severity::Info, text },
+            &Notice { look, severity: Severity::Info, text: &text },
             cut_top(&mut inner, 1),
             buffer,
         );
