@@ -22,6 +22,9 @@ pub(crate) const GRAPH_GOOD: u16 = 6;
 /// Most lines the graphs of one card take.
 pub(crate) const GRAPH_MOST: u16 = 18;
 
+/// Columns of a load in percent.
+const LOAD: u16 = 5;
+
 /// Whether there is something to draw a history of.
 pub(crate) fn has_graph(card: &Card) -> bool {
     matches!(card.presence, Presence::Present | Presence::Lost)
@@ -100,7 +103,10 @@ fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer:
     let mut bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
     let line = cut_history(&mut bar);
     let history = shared.store.utilisation(&card.key);
-    Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
+    let label = load_label(std::slice::from_ref(card));
+    Gauge::new(look, card.load.amount, Ramp::Load)
+        .label(&card.load.text, label)
+        .render(bar, buffer);
     Spark::new(look, history, Paint::Role(Role::Graph)).max(100.0).render(line, buffer);
     let mut pen = look.pen(buffer, memory);
     pen.put("mem ", look.style(Role::Muted));
@@ -109,6 +115,11 @@ fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer:
     Gauge::new(look, card.memory.amount, Ramp::Memory)
         .label(&card.memory.text, label)
         .render(bar, buffer);
+}
+
+/// Columns that show the loads of all cards: percent, or why there is none.
+pub(super) fn load_label(cards: &[Card]) -> u16 {
+    cards.iter().map(|card| text_width(&card.load.text)).fold(LOAD, u16::max)
 }
 
 /// Short facts beside each other; those at the end are left out until the rest fits.

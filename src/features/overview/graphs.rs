@@ -107,6 +107,7 @@ fn label(track: Track, units: Units, value: f64) -> Short {
     match track {
         Track::Memory => units.bytes(value),
         Track::Temperature => Short::of(format_args!("{:.0}", units.temperature(value))),
+        Track::Clock => Short::of(format_args!("{value:.0}")),
         _ => format::count(value),
     }
 }
@@ -133,4 +134,16 @@ fn axis(look: Look<'_>, span: Span, line: Rect, buffer: &mut Buffer) {
     pen.skip(4).elide(&ago, room.saturating_sub(5), look.style(Role::Faint));
     let mut pen = look.pen(buffer, Rect { x: line.x + room, width: line.width - room, ..line });
     pen.put("now", look.style(Role::Faint));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_are_whole_megahertz() {
+        let text = |track, value| label(track, Units::default(), value).to_string();
+        assert_eq!(text(Track::Clock, 1755.0), "1755");
+        assert_eq!(text(Track::Power, 8.4), "8.4");
+    }
 }

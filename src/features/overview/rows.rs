@@ -4,7 +4,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
-use super::card::counts;
+use super::card::{counts, load_label};
 use super::model::{About, Card};
 use crate::features::Shared;
 use crate::widgets::theme::{Ramp, Role};
@@ -24,6 +24,9 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("CONFIGS", 20, 24).rank(5),
 ];
 
+/// Position of the column of loads.
+const LOAD: usize = 2;
+
 /// Position of the column that is empty until there are verdicts.
 const CONFIGS: usize = 8;
 
@@ -41,7 +44,8 @@ pub(crate) fn render(
     let mut table = Table::new(look, columns, cards.len());
     table.selected = Some(selected);
     let layout = table.layout(area);
-    let label = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
+    let memory = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
+    let load = load_label(cards);
     let mut bars = Vec::new();
     table.render(area, buffer, |row, column, pen| {
         if matches!(column, 2..=4) {
@@ -58,6 +62,7 @@ pub(crate) fn render(
         }
         for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
             let place = Rect { x: *x, width: *width, ..line };
+            let label = if *column == LOAD { load } else { memory };
             bar(shared, look, &cards[row], (*column, label), place, buffer);
         }
     }
@@ -122,10 +127,10 @@ fn bar(
 ) {
     if !super::card::has_graph(card) || card.presence == Presence::Lost {
         let word = match (column, card.presence) {
-            (2, Presence::Lost) => "lost",
-            (2, Presence::WhatIf) => "what-if",
-            (2, Presence::Suspended) => "suspended",
-            (2, Presence::Starting) => "no answer yet",
+            (LOAD, Presence::Lost) => "lost",
+            (LOAD, Presence::WhatIf) => "what-if",
+            (LOAD, Presence::Suspended) => "suspended",
+            (LOAD, Presence::Starting) => "no answer yet",
             (4, Presence::WhatIf) => card.facts.last().map_or("", String::as_str),
             _ => "",
         };
@@ -134,8 +139,8 @@ fn bar(
         return;
     }
     match column {
-        2 => Gauge::new(look, card.load.amount, Ramp::Load)
-            .label(&card.load.text, 5)
+        LOAD => Gauge::new(look, card.load.amount, Ramp::Load)
+            .label(&card.load.text, label)
             .render(area, buffer),
         3 => {
             let values = shared.store.utilisation(&card.key);
@@ -145,6 +150,43 @@ fn bar(
             Gauge::new(look, card.memory.amount, Ramp::Memory)
                 .label(&card.memory.text, label)
                 .render(area, buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::{Gpu, Reading};
+
+    use super::*;
+    use crate::features::overview::Overview;
+    use crate::features::what_if::WhatIf;
+    use crate::features::{Feature, Settings};
+    use crate::widgets::glyphs::Glyphs;
+    use crate::widgets::theme::Theme;
+    use crate::widgets::{Surface, svg};
+
+    #[test]
+    fn a_load_that_cannot_be_read_says_so_in_full() {
+        let settings = Settings {
+            interval: std::time::Duration::from_secs(1),
+            readonly: false,
+            inspect: false,
+            theme: "dark".into(),
+        };
+        let mut shared = Shared::new(settings, WhatIf::default());
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::ascii());
+        for (gpus, width) in [(1, 80), (1, 200), (12, 80), (12, 200)] {
+            let mut gpu = Gpu { presence: Presence::Present, ..Gpu::default() };
+            gpu.vitals.util_gpu_pct = Reading::Failed("NVML error 999".into());
+            shared.frame.gpus = vec![gpu; gpus];
+            let area = Rect::new(0, 0, width, 24);
+            let (mut buffer, mut hits) = (ratatui::buffer::Buffer::empty(area), Hits::default());
+            let on = Surface { look, area, buffer: &mut buffer, hits: &mut hits };
+            Overview::default().draw(&shared, on);
+            let text = svg::text(&buffer);
+            assert!(text.contains("failed"), "{text}");
         }
     }
 }
