@@ -1,6 +1,7 @@
 //! Scans of earlier runs, so that looking again costs nothing.
 //!
-//! One small file per scanned file, found by device and inode, believed only if size and time of modification are still the same. A file in
+//! One small file per scanned file, found by device and inode, believed only if size and times of modification and of change are still the
+//! same: a tool can set the former, as `touch -r` and `rsync` do. A file in
 //! the user's cache can be lost, cut or old at any time: whatever does not read as it should is scanned afresh. One big index was rejected:
 //! two programs writing it would lose each other's entries.
 
@@ -20,7 +21,7 @@ use crate::bounded::{self, Accept};
 use crate::private;
 
 /// Version of the entries; a scanner that finds more than the one before counts it up.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Bytes kept in all; the oldest entries go first. A scan takes about one kilobyte.
 const MOST_BYTES: u64 = 32 << 20;
@@ -37,8 +38,10 @@ struct Key {
     device: u64,
     inode: u64,
     bytes: u64,
-    seconds: i64,
-    nanoseconds: i64,
+    /// When its contents were modified: seconds and nanoseconds.
+    modified: (i64, i64),
+    /// When contents or inode were changed, which nobody can set.
+    changed: (i64, i64),
 }
 
 impl From<&Metadata> for Key {
@@ -47,8 +50,8 @@ impl From<&Metadata> for Key {
             device: data.dev(),
             inode: data.ino(),
             bytes: data.size(),
-            seconds: data.mtime(),
-            nanoseconds: data.mtime_nsec(),
+            modified: (data.mtime(), data.mtime_nsec()),
+            changed: (data.ctime(), data.ctime_nsec()),
         }
     }
 }
@@ -225,6 +228,20 @@ mod tests {
         assert!(sm_120(&place.cache().scan(&place.file).unwrap()));
     }
 
+    /// `rsync -t` and `touch -r` set the time of modification.
+    #[test]
+    fn a_file_of_the_same_size_and_time_is_read_again_if_it_was_changed() {
+        let place = Place::new();
+        let time = fs::metadata(&place.file).unwrap().modified().unwrap();
+        assert!(!sm_120(&place.cache().scan(&place.file).unwrap()));
+        let mut bytes = fs::read(&place.file).unwrap();
+        let number = bytes.iter().position(|byte| *byte == 75).unwrap();
+        bytes[number] = 120;
+        fs::write(&place.file, bytes).unwrap();
+        fs::File::options().append(true).open(&place.file).unwrap().set_modified(time).unwrap();
+        assert!(sm_120(&place.cache().scan(&place.file).unwrap()));
+    }
+
     #[test]
     fn what_changed_this_moment_is_not_remembered() {
         let place = Place::new();
@@ -244,9 +261,10 @@ mod tests {
             "{",
             "[]",
             &good[..good.len() / 2],
-            &good.replace("\"format\":2", "\"format\":1"),
+            &good.replace(&format!("\"format\":{FORMAT}"), "\"format\":1"),
             &good.replace("\"inode\":", "\"inode\":1"),
         ] {
+            assert_ne!(bad, good);
             fs::write(&entry, bad).unwrap();
             assert_eq!(place.cache().scan(&place.file).unwrap(), fresh, "{bad}");
             assert_eq!(fs::read_to_string(&entry).unwrap(), good);
