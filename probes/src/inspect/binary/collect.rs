@@ -19,14 +19,21 @@ const MOST_WARNINGS: usize = 16;
 pub(super) struct Collector {
     shapes: [HashMap<Shape, u32>; 3],
     sizes: BTreeMap<Target, Size>,
+    damage: Option<String>,
     warnings: Vec<String>,
     more_warnings: u32,
     left_out: u32,
 }
 
 impl Collector {
-    /// Something that is wrong with the file.
-    pub(super) fn warn(&mut self, warning: String) {
+    /// Something that is wrong with the file, or with a member of it.
+    pub(super) fn fault_of(&mut self, member: Option<&str>, fault: &Fault) {
+        let of = |what: String| member.map_or(what.clone(), |member| format!("{member}: {what}"));
+        self.damage = self.damage.take().or_else(|| fault.damage().map(of));
+        self.warn(of(fault.to_string()));
+    }
+
+    fn warn(&mut self, warning: String) {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(warning);
         } else {
@@ -46,6 +53,7 @@ impl Collector {
         [scan.executable, scan.relocatable, scan.data] = self.shapes.map(sorted);
         scan.sizes = self.sizes;
         scan.warnings = self.warnings;
+        scan.damage = self.damage;
     }
 }
 
@@ -74,6 +82,6 @@ impl Visit for Collector {
     }
 
     fn fault(&mut self, fault: &Fault) {
-        self.warn(fault.to_string());
+        self.fault_of(None, fault);
     }
 }

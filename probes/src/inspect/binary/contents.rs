@@ -79,8 +79,8 @@ const SECTIONS: [(&[u8], Place); 4] = [
     (b"__nv_rel", Place::Relocatable),
 ];
 
-fn place(name: &[u8]) -> Option<Place> {
-    SECTIONS.iter().find(|(known, _)| *known == name).map(|(_, place)| *place)
+fn place(is_called: impl Fn(&[u8]) -> bool) -> Option<Place> {
+    SECTIONS.iter().find(|(known, _)| is_called(known)).map(|(_, place)| *place)
 }
 
 /// Takes the device code of a file.
@@ -139,19 +139,10 @@ fn region(place: Place, range: Range<u64>, source: &dyn Source, visit: &mut dyn 
     }
 }
 
-/// Whether the tables of a library lead beyond its end: it was cut short.
-pub(super) fn is_cut(format: Format, source: &dyn Source) -> bool {
-    let ends: Result<Vec<u64>, Fault> =
-        match format {
-            Format::Elf => Elf::read(source)
-                .map(|elf| elf.sections().map(|section| section.range.end).collect()),
-            Format::Pe => pe::sections(source)
-                .map(|all| all.iter().map(|section| section.range.end).collect()),
-            _ => return false,
-        };
-    match ends {
-        Ok(ends) => ends.iter().any(|end| *end > source.len()),
-        Err(fault) => matches!(fault, Fault::Short { .. }),
+/// Says where the sections of a library lead beyond its end: it was cut short.
+fn check_ends(ends: impl Iterator<Item = u64>, source: &dyn Source, visit: &mut dyn Visit) {
+    if let Some(at) = ends.max().filter(|end| *end > source.len()) {
+        visit.fault(&Fault::Short { at });
     }
 }
 
@@ -161,9 +152,6 @@ fn regions(mut list: Vec<(Place, Range<u64>)>, source: &dyn Source, visit: &mut 
     let mut passed = 0;
     for (place, range) in list {
         let (start, end) = (range.start.max(passed), range.end.min(source.len()));
-        if range.end > source.len() {
-            visit.fault(&Fault::Short { at: range.end });
-        }
         if start < end {
             region(place, start..end, source, visit);
             passed = end;
@@ -179,12 +167,15 @@ fn elf_file(source: &dyn Source, visit: &mut dyn Visit) -> Result<(), Fault> {
             visit.fault(&fault);
             None
         }
-        Ok(elf) => Some(elf),
+        Ok(elf) => {
+            check_ends(elf.sections().map(|section| section.range.end), source, visit);
+            Some(elf)
+        }
     };
     let listed = |elf: Elf| -> Vec<_> {
-        let known = elf.sections().filter_map(|section| match place(section.name) {
-            Some(place) => Some((place, section.range)),
-            None => section.data.then_some((Place::Data, section.range)),
+        let known = elf.sections().filter_map(|section| {
+            let place = place(|name| section.is_called(name));
+            Some((place.or(section.data.then_some(Place::Data))?, section.range))
         });
         known.collect()
     };
@@ -196,11 +187,11 @@ fn elf_file(source: &dyn Source, visit: &mut dyn Visit) -> Result<(), Fault> {
 }
 
 fn pe_file(source: &dyn Source, visit: &mut dyn Visit) -> Result<(), Fault> {
-    let sections = pe::sections(source)?.into_iter();
-    let known = sections.filter_map(|section| {
-        let length = section.name.iter().position(|byte| *byte == 0).unwrap_or(section.name.len());
-        let place = place(&section.name[..length]).or(section.data.then_some(Place::Data))?;
-        Some((place, section.range))
+    let sections = pe::sections(source)?;
+    check_ends(sections.iter().map(|section| section.range.end), source, visit);
+    let known = sections.into_iter().filter_map(|section| {
+        let place = place(|name| elf::is_called(&section.name, name));
+        Some((place.or(section.data.then_some(Place::Data))?, section.range))
     });
     regions(known.collect(), source, visit);
     Ok(())
@@ -221,6 +212,7 @@ fn single(place: Place, image: Image, source: &dyn Source, visit: &mut dyn Visit
 
 fn cubin_file(source: &dyn Source, visit: &mut dyn Visit) -> Result<(), Fault> {
     let elf = Elf::read(source)?;
+    check_ends(elf.sections().map(|section| section.range.end), source, visit);
     let place = if elf.kind == elf::RELOCATABLE { Place::Relocatable } else { Place::Executable };
     single(place, cubin::image(&elf, source)?, source, visit);
     Ok(())
@@ -240,17 +232,14 @@ const LARGEST_COPY: u64 = 16 << 20;
 fn archive(source: &dyn Source, visit_to: &mut dyn Visit) -> Result<(), Fault> {
     let mut head = Reader::new(source);
     if head.array::<8>(0)? == *ar::THIN {
-        return Err(Fault::Malformed {
-            what: "an archive that only names files lying elsewhere",
-            at: 0,
-        });
+        return Err(Fault::Unsupported("an archive that only names files lying elsewhere"));
     }
     let mut members = ar::Members::new(source);
     while let Some(member) = members.next()? {
-        let len = member.range.end - member.range.start;
-        let section = Section::new(source, member.range.start, len);
+        let len = member.end - member.start;
+        let section = Section::new(source, member.start, len);
         if source.forward_only() && len <= LARGEST_COPY {
-            let copy = head.copy(member.range.start, len as usize)?;
+            let copy = head.copy(member.start, len as usize)?;
             member_of(&copy.as_slice(), visit_to);
         } else {
             member_of(&section, visit_to);
@@ -276,7 +265,8 @@ pub(super) fn kernels(source: &dyn Source, container: &Container) -> Option<Vec<
         let section = Section::new(source, payload.start, payload.end - payload.start);
         match Format::of(&section)? {
             Format::Cubin => {
-                Some(cubin::kernels(&Elf::read(&section).ok()?).map(str::to_owned).collect())
+                let elf = Elf::read(&section).ok()?;
+                Some(cubin::kernels(&elf).take(MOST_KERNELS).map(str::to_owned).collect())
             }
             Format::Ptx => Some(ptx::kernels(&ptx::head(&section).ok()?)),
             _ => None,
@@ -286,3 +276,6 @@ pub(super) fn kernels(source: &dyn Source, container: &Container) -> Option<Vec<
 
 /// Entries looked at for one whose names can be read.
 const MOST_ENTRIES: usize = 64;
+
+/// Kernels named of one container.
+const MOST_KERNELS: usize = 4096;

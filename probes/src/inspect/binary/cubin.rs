@@ -77,6 +77,5 @@ fn is_specific(mut list: &[u8]) -> bool {
 
 /// Names of the kernels in a cubin: each has a section of its own.
 pub(super) fn kernels(elf: &Elf) -> impl Iterator<Item = &str> {
-    elf.sections()
-        .filter_map(|section| std::str::from_utf8(section.name).ok()?.strip_prefix(".text."))
+    elf.sections().filter_map(|section| std::str::from_utf8(section.name_after(b".text.")?).ok())
 }

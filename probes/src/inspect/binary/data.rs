@@ -35,32 +35,27 @@ pub(super) fn run(source: &dyn Source, range: Range<u64>, finds: &mut dyn Finds)
     let mut at = range.start;
     while range.end.saturating_sub(at) >= 16 {
         match step(&mut reader, at, range.end) {
-            Ok(Step::Container(container)) => {
+            Ok(Some(container)) => {
                 at = range.start + aligned(container.end - range.start);
                 finds.container(container);
             }
-            Ok(Step::Padding) => at += ALIGNMENT,
-            Ok(Step::Strange) => {
-                finds.fault(Fault::Malformed { what: "no fat binary where one should be", at });
+            Ok(None) => at += ALIGNMENT,
+            Err(Fault::Read(error)) => return finds.fault(Fault::Read(error)),
+            Err(fault) => {
+                finds.fault(fault);
                 return search(source, at + ALIGNMENT..range.end, finds);
             }
-            Err(fault) => return finds.fault(fault),
         }
     }
 }
 
-enum Step {
-    Container(Container),
-    Padding,
-    Strange,
-}
-
-fn step(reader: &mut Reader, at: u64, limit: u64) -> Result<Step, Fault> {
-    if let Some(container) = fatbin::container(reader, at, limit)? {
-        return Ok(Step::Container(container));
+/// The container that begins here; nothing where there is padding.
+fn step(reader: &mut Reader, at: u64, limit: u64) -> Result<Option<Container>, Fault> {
+    let container = fatbin::container(reader, at, limit)?;
+    if container.is_none() && reader.array::<8>(at)? != [0; 8] {
+        return Err(Fault::Malformed { what: "no fat binary where one should be", at });
     }
-    let zero = reader.array::<8>(at)? == [0; 8];
-    Ok(if zero { Step::Padding } else { Step::Strange })
+    Ok(container)
 }
 
 /// Searches bytes for containers that are consistent in themselves.
@@ -145,9 +140,7 @@ impl Search<'_> {
             self.near_misses += looked;
         }
         match self.near_misses > MOST_NEAR_MISSES {
-            true => {
-                Err(Fault::Malformed { what: "too many near-containers to search further", at })
-            }
+            true => Err(Fault::Unsupported("too many near-containers to search further")),
             false => Ok(container),
         }
     }

@@ -143,15 +143,15 @@ impl Container {
     }
 }
 
-/// The part of the source a container's header claims, or nothing if there is none at `at`.
-fn claimed(reader: &mut Reader, at: u64, limit: u64) -> Result<Option<Range<u64>>, Fault> {
+/// The part of the source a container's header claims, there or not; nothing if there is none at `at`.
+fn claimed(reader: &mut Reader, at: u64) -> Result<Option<Range<u64>>, Fault> {
     let header: [u8; CONTAINER_HEADER as usize] = reader.array(at)?;
     let length = u64::from(u16_in(&header, 6));
     if u32_in(&header, 0) != MAGIC || u16_in(&header, 4) != 1 || length < CONTAINER_HEADER {
         return Ok(None);
     }
     let start = at.saturating_add(length);
-    Ok(start.checked_add(u64_in(&header, 8)).filter(|end| *end <= limit).map(|end| start..end))
+    Ok(start.checked_add(u64_in(&header, 8)).map(|end| start..end))
 }
 
 /// Reads the entry at `at`, which ends before `limit`; gives its header and where its payload is.
@@ -163,7 +163,7 @@ fn entry(reader: &mut Reader, at: u64, limit: u64) -> Result<(Header, Range<u64>
     let header = Header(reader.array(at)?);
     let length = header.length();
     if header.version() != ENTRY_VERSION {
-        return malformed("a fat binary entry of unknown version");
+        return Err(Fault::Unsupported("a fat binary entry of unknown version"));
     }
     if length < ENTRY_HEADER as u32 || length > LONGEST_HEADER {
         return malformed("a fat binary entry with an impossible header length");
@@ -217,7 +217,13 @@ pub(super) fn container(
     at: u64,
     limit: u64,
 ) -> Result<Option<Container>, Fault> {
-    let Some(claimed) = claimed(reader, at, limit)? else { return Ok(None) };
+    let Some(claimed) = claimed(reader, at)? else { return Ok(None) };
+    if claimed.end > reader.len() {
+        return Err(Fault::Short { at: claimed.end });
+    }
+    if claimed.end > limit {
+        return Err(Fault::Malformed { what: "a fat binary longer than its section", at });
+    }
     let mut found = Container { at, end: claimed.end, ..Container::default() };
     let mut next = claimed.start;
     while next < claimed.end && found.fault.is_none() {
@@ -258,7 +264,7 @@ fn is_bare(reader: &mut Reader, image: &Image, payload: &Range<u64>) -> bool {
 
 /// Where the payloads of a container lie, as far as it can be read and at most `most` of them.
 pub(super) fn payloads(reader: &mut Reader, container: &Container, most: usize) -> Vec<Range<u64>> {
-    let Ok(Some(claimed)) = claimed(reader, container.at, container.end) else { return Vec::new() };
+    let Ok(Some(claimed)) = claimed(reader, container.at) else { return Vec::new() };
     let mut next = claimed.start;
     let mut found = Vec::new();
     while next < claimed.end && found.len() < most {
@@ -281,8 +287,9 @@ pub(super) fn consistent(
     at: u64,
     limit: u64,
 ) -> Result<(Option<Container>, u64), Fault> {
-    let exact = |claimed: &Range<u64>| claimed.start == at + CONTAINER_HEADER;
-    let Some(claimed) = claimed(reader, at, limit)?.filter(exact) else { return Ok((None, 0)) };
+    let exact =
+        |claimed: &Range<u64>| claimed.start == at + CONTAINER_HEADER && claimed.end <= limit;
+    let Some(claimed) = claimed(reader, at)?.filter(exact) else { return Ok((None, 0)) };
     match entry(reader, claimed.start, claimed.end) {
         Ok((header, _)) if known(&header) => {}
         Err(Fault::Read(error)) => return Err(Fault::Read(error)),

@@ -66,18 +66,14 @@ pub fn scan_source(path: &Path, source: &dyn Source) -> Result<Scan, ScanError> 
                 }
             }
             Err(fault) => {
-                let fault = format!("{}: {fault}", printable(&member.name));
-                scan.damage.get_or_insert_with(|| fault.clone());
-                collector.warn(fault);
+                collector.fault_of(Some(&printable(&member.name)), &fault);
             }
         });
         if let Err(fault) = done {
-            scan.damage.get_or_insert_with(|| fault.to_string());
-            collector.warn(fault.to_string());
+            collector.fault_of(None, &fault);
         }
     } else {
         contents::visit(format, source, &mut collector);
-        scan.damage = contents::is_cut(format, source).then(|| "it was cut short".to_owned());
     }
     collector.finish(&mut scan);
     Ok(scan)
@@ -122,7 +118,7 @@ fn give_member(member: &Member, stored: &Section, give: &mut Give) {
         },
         Method::Other => {
             let what = "a member that is encrypted or compressed in an unusual way";
-            give(member, Err(Fault::Malformed { what, at: 0 }));
+            give(member, Err(Fault::Unsupported(what)));
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn sections(source: &dyn Source) -> Result<Vec<Section>, Fault> {
     let at = u64::from(u32_in(&reader.array::<4>(0x3C)?, 0));
     let header: [u8; 24] = reader.array(at)?;
     if header[..4] != *b"PE\0\0" {
-        return Err(Fault::Malformed { what: "a DOS program, not a PE file", at });
+        return Err(Fault::Unsupported("a DOS program, not a PE file"));
     }
     let table = at + 24 + u64::from(u16_in(&header, 20));
     (0..u64::from(u16_in(&header, 6)))

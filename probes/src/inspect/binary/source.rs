@@ -128,6 +128,23 @@ pub(super) enum Fault {
         /// Where.
         at: u64,
     },
+    /// They are of a kind that is not read here, which says nothing against them.
+    Unsupported(&'static str),
+}
+
+impl Fault {
+    /// Why the file cannot be whole, where that is what it comes to.
+    pub(super) fn damage(&self) -> Option<String> {
+        match self {
+            Self::Short { .. } => Some("it was cut short".to_owned()),
+            Self::Malformed { .. } => Some(self.to_string()),
+            // As flate2 calls a corrupt stream.
+            Self::Read(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Some(self.to_string())
+            }
+            Self::Read(_) | Self::Unsupported(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -136,6 +153,7 @@ impl fmt::Display for Fault {
             Self::Read(error) => write!(f, "reading failed: {error}"),
             Self::Short { at } => write!(f, "the file ends before offset {at:#x}"),
             Self::Malformed { what, at } => write!(f, "{what} at offset {at:#x}"),
+            Self::Unsupported(what) => f.write_str(what),
         }
     }
 }

@@ -228,3 +228,37 @@ fn machine_code_whose_sections_hold_no_kernel_is_empty() {
     // Without a section table nobody knows.
     assert_eq!(empty(&patched(bare, 0x28, &[0; 8])), 0);
 }
+
+/// What a download that broke off leaves: half of the file, or most of it.
+#[test]
+fn what_was_cut_short_is_damaged_whatever_it_is() {
+    for (name, lost) in [
+        ("host.so", 200),
+        ("static.a", 2),
+        ("plain.fatbin", 8),
+        ("cuda13-sm_75.cubin", 8),
+        ("wheel.whl", 400),
+    ] {
+        let bytes = fixture(name);
+        assert_eq!(scan_bytes(&bytes).unwrap().damage, None, "{name}");
+        let scan = scan_bytes(&bytes[..bytes.len() - lost]).unwrap();
+        assert!(scan.damage.is_some(), "{name}: {scan:?}");
+        let half = scan_bytes(&bytes[..bytes.len() / 2]).unwrap();
+        assert!(half.damage.is_some(), "half of {name}: {half:?}");
+    }
+}
+
+#[test]
+fn what_is_not_read_here_is_said_and_is_no_damage() {
+    let other_version = patched(fixture("lz4.fatbin"), 18, &[2]);
+    for (bytes, told) in [
+        (b"!<thin>\n".to_vec(), "only names files lying elsewhere"),
+        (patched(fixture("host.so"), 4, &[1]), "not 64-bit"),
+        ([b"MZ".to_vec(), vec![0; 126]].concat(), "a DOS program"),
+        (other_version, "unknown version"),
+    ] {
+        let scan = scan_bytes(&bytes).unwrap();
+        assert!(scan.warnings[0].contains(told), "{told}: {:?}", scan.warnings);
+        assert_eq!(scan.damage, None, "{told}");
+    }
+}

@@ -129,6 +129,47 @@ fn chains_within_chains_do_not_take_for_ever() {
     );
 }
 
+/// Every name is the whole table of names, four megabytes without a zero: reading them all would take an hour.
+#[test]
+fn sections_that_share_one_long_name_do_not_take_for_ever() {
+    let (count, names) = (1_usize << 17, 4_usize << 20);
+    let table = 64 + count * 64;
+    let mut bytes = vec![b'x'; table + names];
+    bytes[..table].fill(0);
+    bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    bytes[0x28] = 64;
+    // More sections than fit the field are counted in the first one's header.
+    bytes[0x3A..0x40].copy_from_slice(&[64, 0, 0, 0, 1, 0]);
+    bytes[96..104].copy_from_slice(&(count as u64).to_le_bytes());
+    (1..count).for_each(|index| bytes[64 + index * 64 + 4] = 1);
+    bytes[128 + 24..128 + 32].copy_from_slice(&(table as u64).to_le_bytes());
+    bytes[128 + 32..128 + 40].copy_from_slice(&(names as u64).to_le_bytes());
+    let scan = scan_bytes(&bytes).unwrap();
+    assert!(scan.warnings.is_empty() && !scan.has_device_code(), "{:?}", scan.warnings);
+}
+
+/// The table of long names of an archive, sixteen megabytes without an end, and members that are all called by it.
+#[test]
+fn members_that_share_one_long_name_do_not_take_for_ever() {
+    let member = |name: &str, size: usize| format!("{name:<48}{size:<10}`\n").into_bytes();
+    let names = 16 << 20;
+    let mut bytes = [b"!<arch>\n".to_vec(), member("//", names), vec![b'x'; names]].concat();
+    bytes.extend(member("/0", 0).repeat(20_000));
+    let cubin = fixture("cuda13-sm_75.cubin");
+    bytes.extend([member("/0", cubin.len()), cubin].concat());
+    let scan = scan_bytes(&bytes).unwrap();
+    assert_eq!((text(&scan.summary().cubin).as_str(), scan.warnings.len()), ("sm_75:1", 0));
+}
+
+/// Entries of another size than the format's would be read in full, up to eight gigabytes of them.
+#[test]
+fn sections_of_another_size_are_refused() {
+    let mut bytes = fixture("host.so");
+    bytes[0x3A..0x3C].copy_from_slice(&[128, 0]);
+    let scan = scan_bytes(&bytes).unwrap();
+    assert!(scan.warnings[0].contains("malformed section table"), "{:?}", scan.warnings);
+}
+
 #[test]
 fn members_that_share_their_bytes_are_refused() {
     let mut bytes = fixture("wheel.whl");
