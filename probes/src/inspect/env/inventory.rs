@@ -222,13 +222,15 @@ impl Environment {
         self.packages.iter().find(|package| package.normalized == wanted)
     }
 
-    /// CUDA its frameworks were built with, major and minor: what its torch says, else the runtime library it would load.
+    /// CUDA its frameworks were built with, major and minor: what its torch says, else what others say, else the runtime library it would
+    /// load. `None` where these are of several majors, which may be loaded side by side.
     pub fn cuda_runtime(&self) -> Option<(u32, u32)> {
-        let built = self.packages.iter().find_map(|package| package.cuda.as_deref());
+        let torch = ["torch", "pytorch"].into_iter().filter_map(|name| self.package(name));
+        let torch = torch.filter_map(|package| package.cuda.as_deref());
+        let built = self.packages.iter().filter_map(|package| package.cuda.as_deref());
         let taken = self.cuda.iter().filter(|one| one.name == "cudart" && one.wins);
-        built
-            .or_else(|| taken.filter_map(|one| one.version.as_deref()).next())
-            .and_then(major_minor)
+        let taken = taken.filter_map(|one| one.version.as_deref());
+        of_one_major(torch).or_else(|| of_one_major(built)).or_else(|| of_one_major(taken))
     }
 }
 
@@ -242,7 +244,45 @@ impl Package {
     }
 }
 
+/// The first of these versions, if all are of one major.
+fn of_one_major<'a>(versions: impl Iterator<Item = &'a str>) -> Option<(u32, u32)> {
+    let mut versions = versions.filter_map(major_minor);
+    let first = versions.next()?;
+    versions.all(|other| other.0 == first.0).then_some(first)
+}
+
 fn major_minor(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split('.').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cuda_of_an_environment_is_that_of_its_torch() {
+        let cuda = |packages: &[(&str, &str)], runtimes: &[&str]| {
+            let package = |(name, cuda): &(&str, &str)| Package {
+                normalized: (*name).to_owned(),
+                cuda: Some((*cuda).to_owned()),
+                ..Package::default()
+            };
+            let runtime = |version: &&str| CudaLibrary {
+                name: "cudart".to_owned(),
+                version: Some((*version).to_owned()),
+                wins: true,
+                ..CudaLibrary::default()
+            };
+            let packages = packages.iter().map(package).collect();
+            let cuda = runtimes.iter().map(runtime).collect();
+            Environment { packages, cuda, ..Environment::default() }.cuda_runtime()
+        };
+        // conda-forge's builds name their CUDA, and come before pytorch in the alphabet.
+        assert_eq!(cuda(&[("magma", "11.8"), ("pytorch", "12.6")], &[]), Some((12, 6)));
+        assert_eq!(cuda(&[("magma", "12.4")], &["13.0.48"]), Some((12, 4)));
+        assert_eq!(cuda(&[], &["12.8.90"]), Some((12, 8)));
+        assert_eq!(cuda(&[], &["12.8.90", "13.0.48"]), None);
+        assert_eq!(cuda(&[("torch", "12.8")], &["12.8.90", "13.0.48"]), Some((12, 8)));
+    }
 }

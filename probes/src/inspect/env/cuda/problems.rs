@@ -47,9 +47,11 @@ fn mismatched(disk: &Disk, loaded: &[Loaded]) -> Vec<String> {
     let mut problems = Vec::new();
     let shared = || loaded.iter().filter(|one| !is_private(&one.copy.path));
     for (first, others, symptom) in FAMILIES {
-        let firsts: Vec<_> = shared().filter(|one| one.copy.name == *first).collect();
         for other in shared().filter(|other| others.contains(&other.copy.name)) {
             // Two majors may be loaded side by side, each with its own.
+            let same =
+                |one: &&Loaded| one.copy.name == *first && same_major(&one.copy, &other.copy);
+            let firsts: Vec<_> = shared().filter(same).collect();
             let alone = firsts.iter().all(|one| differ(&one.copy, &other.copy));
             let Some(one) = firsts.first().filter(|_| alone) else { continue };
             problems.push(format!(
@@ -87,18 +89,18 @@ fn shadowed(disk: &Disk, root: &Path, copies: &[Copy], loaded: &[Loaded]) -> Vec
     problems
 }
 
-/// Two versions of one library inside the environment.
+/// Two versions of one library inside the environment, of which the loader finds but one.
 fn doubled(disk: &Disk, root: &Path, copies: &[Copy], loaded: &[Loaded]) -> Vec<String> {
     let inside =
         |copy: &&Copy| (is_own(copy) || copy.real.starts_with(root)) && !is_private(&copy.path);
     let own: Vec<_> = copies.iter().filter(inside).collect();
     let mut problems = Vec::new();
     for (at, one) in own.iter().enumerate() {
-        let first = own.iter().position(|other| other.name == one.name) == Some(at);
-        let other =
-            own.iter().skip(at + 1).find(|other| other.name == one.name && differ(one, other));
+        let same = |other: &Copy| other.name == one.name && same_major(one, other);
+        let first = !own[..at].iter().any(|other| same(other));
+        let other = own.iter().skip(at + 1).find(|other| same(other) && differ(one, other));
         let (true, Some(other)) = (first, other) else { continue };
-        let taken = loaded.iter().find(|loaded| loaded.copy.name == one.name);
+        let taken = loaded.iter().find(|loaded| same(&loaded.copy));
         let taken = taken.map_or_else(String::new, |taken| {
             format!(
                 " {} asks for the one in {}.",
@@ -123,10 +125,22 @@ fn may_give(name: &str) -> String {
     symptom.map_or_else(String::new, |row| format!(", which may give {}", row.1))
 }
 
-/// Whether two versions differ in major or minor, as far as both are known.
+/// Whether one could be taken for the other: libraries of another major have another soname, and each finds its own.
+fn same_major(one: &Copy, other: &Copy) -> bool {
+    let (one, other) = (numbers(one).0, numbers(other).0);
+    one.is_some() && one == other
+}
+
+/// Whether two copies of one major differ in minor, as far as both are known.
 fn differ(one: &Copy, other: &Copy) -> bool {
-    let (Some(one), Some(other)) = (&one.version, &other.version) else { return false };
-    one.split('.').zip(other.split('.')).take(2).any(|(one, other)| one != other)
+    let minors = (numbers(one).1, numbers(other).1);
+    same_major(one, other) && matches!(minors, (Some(one), Some(other)) if one != other)
+}
+
+/// Major and minor of a version, as far as they are known.
+fn numbers(copy: &Copy) -> (Option<&str>, Option<&str>) {
+    let mut numbers = copy.version.iter().flat_map(|version| version.split('.'));
+    (numbers.next(), numbers.next())
 }
 
 /// `cublas 12.8.4.1 (wheel nvidia-cublas-cu12)`.

@@ -138,23 +138,30 @@ const MACHINE: u32 = 0x0a03;
 #[cfg(not(target_arch = "aarch64"))]
 const MACHINE: u32 = 0x0303;
 
+/// Each has its soname: `libcublas.so.11` and `libcublas.so.12`.
 #[test]
-fn two_majors_in_one_environment_are_a_problem() {
+fn two_majors_lie_side_by_side() {
     let fake = machine(RUNPATH);
     cublas_wheel(&fake, "nvidia-cublas-cu12", "12.8.4.1", "12");
     cublas_wheel(&fake, "nvidia-cublas-cu11", "11.11.3.6", "11");
+    assert_eq!(only(&fake.find()).problems, [""; 0]);
+}
+
+#[test]
+fn two_versions_of_one_major_in_one_environment_are_a_problem() {
+    let fake = machine(RUNPATH);
+    cublas_wheel(&fake, "nvidia-cublas-cu12", "12.8.4.1", "12");
+    cublas_wheel(&fake, "nvidia-cublas-cu11", "11.11.3.6", "11");
+    fake.package(SITE, "nvidia-cublas-old", "12.1.3.1", &["nvidia/old/lib/libcublas.so.12"]);
     let inventory = fake.find();
     let problems = &only(&inventory).problems;
-    assert_eq!(problems.len(), 2, "cublas and cublasLt: {problems:?}");
-    for part in [
-        "wheel nvidia-cublas-cu11",
-        "wheel nvidia-cublas-cu12",
-        "11.11.3.6",
-        "12.8.4.1",
-        "uninstall",
-    ] {
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    for part in
+        ["wheel nvidia-cublas-old", "wheel nvidia-cublas-cu12", "12.1.3.1", "12.8.4.1", "uninstall"]
+    {
         assert!(problems[0].contains(part), "{part}: {problems:?}");
     }
+    assert!(!problems[0].contains("cu11"), "{problems:?}");
 }
 
 /// Wheel repairers give a bundled library a name of its own, so that it cannot meet another.
