@@ -25,14 +25,14 @@ impl Target {
     /// Value of a variable, and whether it is a version.
     fn value(&self, name: &str) -> Option<(&str, bool)> {
         Some(match name {
-            "python_version" | "python_full_version" => (self.python.as_deref()?, true),
+            "python_version" => (self.python.as_deref()?, true),
             "sys_platform" => ("linux", false),
             "platform_system" => ("Linux", false),
             "os_name" => ("posix", false),
             "platform_machine" => (self.machine, false),
             "platform_python_implementation" => ("CPython", false),
             "implementation_name" => ("cpython", false),
-            // Nobody knows which extras were asked for when it was installed.
+            // Nobody knows which extras were asked for when it was installed; of the full version only the beginning is known.
             _ => return None,
         })
     }
@@ -158,6 +158,9 @@ impl<'a> Parser<'a> {
             (Token::Text(text), Token::Word(name)) => (name, text, true),
             _ => return None,
         };
+        if *name == "python_full_version" && !swapped {
+            return decided(self.target.python.as_deref()?, sign, text);
+        }
         let (value, version) = self.target.value(name)?;
         match sign {
             "in" | "not in" => {
@@ -169,15 +172,28 @@ impl<'a> Parser<'a> {
                 };
                 Some(within == (sign == "in"))
             }
-            _ if version && !swapped => {
-                let version: Version = value.parse().ok()?;
-                format!("{sign}{text}").parse::<VersionRange>().ok()?.contains(Some(&version))
-            }
+            _ if version && !swapped => within(value, sign, text),
             "==" => Some(value == *text),
             "!=" => Some(value != *text),
             _ => None,
         }
     }
+}
+
+fn within(version: &str, sign: &str, text: &str) -> Option<bool> {
+    let version: Version = version.parse().ok()?;
+    format!("{sign}{text}").parse::<VersionRange>().ok()?.contains(Some(&version))
+}
+
+/// What holds of every release of a Python, of which the last number is not known: `3.11` may be 3.11.0 and 3.11.14.
+fn decided(python: &str, sign: &str, text: &str) -> Option<bool> {
+    let one_release = text.strip_prefix(python).is_some_and(|rest| rest.starts_with('.'));
+    if one_release && !text.ends_with('*') && matches!(sign, "==" | "!=" | "===") {
+        return None;
+    }
+    let first = within(&format!("{python}.0"), sign, text)?;
+    let last = within(&format!("{python}.9999"), sign, text)?;
+    (first == last).then_some(first)
 }
 
 #[cfg(test)]
@@ -208,6 +224,13 @@ mod tests {
             ("'linux' in sys_platform", Some(true)),
             ("platform_python_implementation == 'PyPy'", Some(false)),
             ("platform_release >= '5'", None),
+            ("python_full_version >= '3.9.0'", Some(true)),
+            ("python_full_version < '3.11'", Some(false)),
+            ("python_full_version >= '3.11.4'", None),
+            ("python_full_version == '3.11.4'", None),
+            ("python_full_version != '3.10.4'", Some(true)),
+            ("python_full_version == '3.11.*'", Some(true)),
+            ("python_full_version in '3.11 3.12'", None),
             ("python_version >", None),
             ("(python_version > '3'", None),
             ("python_version > '3' nonsense", None),
