@@ -3,6 +3,10 @@
 //! Formats: PyPA "Recording installed projects", "Core metadata", "Direct URL". Pure functions over text; whatever is too long or
 //! makes no sense is left out.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use crate::text::printable;
@@ -129,33 +133,60 @@ pub(super) fn is_library(name: &str) -> bool {
     })
 }
 
-/// Where a package came from when not from an index: a folder, an archive, a repository.
-pub(super) fn direct_url(text: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Direct {
-        url: String,
-        #[serde(default)]
-        dir_info: Option<DirInfo>,
-        #[serde(default)]
-        vcs_info: Option<VcsInfo>,
+/// Where a package came from when not from an index, as `direct_url.json` says it.
+#[derive(Deserialize)]
+pub(super) struct DirectUrl {
+    url: String,
+    #[serde(default)]
+    dir_info: DirInfo,
+    #[serde(default)]
+    vcs_info: VcsInfo,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DirInfo {
+    editable: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct VcsInfo {
+    commit_id: String,
+}
+
+impl DirectUrl {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
-    #[derive(Deserialize)]
-    struct DirInfo {
-        #[serde(default)]
-        editable: bool,
+
+    /// A folder, an archive, a repository.
+    pub(super) fn source(&self) -> String {
+        let url = without_credentials(&self.url);
+        printable(&match self.vcs_info.commit_id.as_str() {
+            _ if self.dir_info.editable => format!("{url} (editable)"),
+            "" => url,
+            commit => format!("{url}@{commit}"),
+        })
     }
-    #[derive(Deserialize)]
-    struct VcsInfo {
-        #[serde(default)]
-        commit_id: String,
+
+    /// The folder of a project that is installed where it lies (PEP 660).
+    pub(super) fn editable(&self) -> Option<PathBuf> {
+        let path = self.url.strip_prefix("file://").filter(|_| self.dir_info.editable)?;
+        Some(PathBuf::from(decoded(path)?)).filter(|path| path.is_absolute())
     }
-    let direct: Direct = serde_json::from_str(text).ok()?;
-    let url = without_credentials(&direct.url);
-    Some(printable(&match (direct.dir_info, direct.vcs_info) {
-        (Some(DirInfo { editable: true }), _) => format!("{url} (editable)"),
-        (_, Some(vcs)) if !vcs.commit_id.is_empty() => format!("{url}@{}", vcs.commit_id),
-        _ => url,
-    }))
+}
+
+/// A path as a URL writes it: `/my%20project`.
+fn decoded(path: &str) -> Option<OsString> {
+    let mut parts = path.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.as_bytes());
+    }
+    Some(OsString::from_vec(bytes))
 }
 
 /// A URL without the user and password some write into it.
@@ -305,9 +336,9 @@ mod tests {
             ),
             (r#"{"url":"https://me:secret@host/x.whl","archive_info":{}}"#, "https://host/x.whl"),
         ] {
-            assert_eq!(direct_url(json).as_deref(), Some(source));
+            assert_eq!(DirectUrl::parse(json).map(|one| one.source()).as_deref(), Some(source));
         }
-        assert_eq!(direct_url("[]"), None);
+        assert!(DirectUrl::parse("[]").is_none());
     }
 
     /// As PyTorch's `tools/generate_torch_version.py` writes it.
@@ -328,7 +359,7 @@ mod tests {
                 let metadata = Metadata::parse(text);
                 prop_assert!(!metadata.name.chars().any(char::is_control));
                 record_path(text);
-                direct_url(text);
+                DirectUrl::parse(text).map(|one| one.editable());
                 Build::parse(text);
                 requires_txt(text);
                 Metadata::from_folder(text);

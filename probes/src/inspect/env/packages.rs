@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::conda;
 use super::disk::Disk;
 use super::inventory::{Library, Package};
 use super::links::lexical;
-use super::metadata::{self, Build, Metadata, normalized, split_version};
+use super::metadata::{self, Build, DirectUrl, Metadata, normalized, split_version};
 use super::places::fits;
-use super::progress::Progress;
+use super::progress::{Progress, is_absent};
 use super::recognise::Found;
 use crate::text::printable;
 
@@ -114,8 +114,9 @@ impl Reader<'_> {
         package.installer = small("INSTALLER", progress)
             .map(|text| printable(text.trim()))
             .filter(|name| !name.is_empty() && name.len() < 64);
-        package.source =
-            small("direct_url.json", progress).and_then(|text| metadata::direct_url(&text));
+        let direct = small("direct_url.json", progress);
+        let direct = direct.and_then(|text| DirectUrl::parse(&text));
+        package.source = direct.as_ref().map(DirectUrl::source);
         match self.recorded(&path.join("RECORD"), self.site, progress) {
             Some(recorded) => (package.libraries, package.missing) = recorded,
             None => package.libraries = self.walked(&package.normalized, path, progress),
@@ -124,6 +125,9 @@ impl Reader<'_> {
             // conda changes files when it builds and installs, and leaves the wheel's record as it was.
             package.missing = Vec::new();
             package.libraries.iter_mut().for_each(|one| one.recorded = None);
+        }
+        if let Some(project) = direct.and_then(|direct| direct.editable()) {
+            self.add_editable(&mut package, &project, path, progress);
         }
         self.add_build(&mut package, progress);
         Some(package)
@@ -147,6 +151,20 @@ impl Reader<'_> {
         Some(package)
     }
 
+    /// A project that is used where it lies: what is compiled is in its folder, or in the `src` of it.
+    fn add_editable(
+        &self,
+        package: &mut Package,
+        project: &Path,
+        info: &Path,
+        progress: &mut Progress<'_>,
+    ) {
+        for site in [project, &project.join("src")] {
+            let reader = Reader { site, root: project, ..*self };
+            package.libraries.extend(reader.walked(&package.normalized, info, progress));
+        }
+    }
+
     /// A project that setuptools linked to: its `.egg-info` lies in the project.
     fn linked(&self, project: &str, progress: &mut Progress<'_>) -> Option<Package> {
         let project = Path::new(project);
@@ -168,8 +186,10 @@ impl Reader<'_> {
         base: &Path,
         progress: &mut Progress<'_>,
     ) -> Option<(Vec<Library>, Vec<Library>)> {
-        let file = self.disk.open(list).ok()?;
+        let failed = |error: &io::Error| progress.failed(&self.disk.outer(list), error);
+        let file = self.disk.open(list).inspect_err(failed).ok()?;
         let (mut libraries, mut missing) = (Vec::new(), Vec::new());
+        let mut known = HashSet::new();
         let mut reader = BufReader::with_capacity(64 << 10, file.take(RECORD_BYTES));
         let mut line = Vec::new();
         let mut total = 0;
@@ -183,13 +203,21 @@ impl Reader<'_> {
             let text = std::str::from_utf8(&line).unwrap_or_default().trim_end();
             let path = metadata::record_path(text).filter(|path| metadata::is_library(path));
             let Some(path) = path.and_then(|path| self.own(&base.join(path))) else { continue };
+            if !known.insert(path.clone()) {
+                continue;
+            }
             let recorded = metadata::record_size(text);
-            match (self.disk.file(&path), recorded) {
-                (Some((path, bytes)), _) => libraries.push(Library { path, bytes, recorded }),
-                (None, Some(bytes)) if !self.disk.exists(&path) => {
-                    missing.push(Library { path: self.disk.outer(&path), bytes, recorded });
+            let listed = || {
+                let (path, bytes) = (self.disk.outer(&path), recorded.unwrap_or_default());
+                Library { path, bytes, recorded }
+            };
+            match self.disk.kind(&path) {
+                Ok(_) => {
+                    libraries.extend(self.library(&path).map(|one| Library { recorded, ..one }))
                 }
-                (None, _) => {}
+                Err(error) if is_absent(&error) => missing.extend(recorded.map(|_| listed())),
+                // It may be there; whoever reads it says why it cannot be read.
+                Err(_) => libraries.push(listed()),
             }
         }
         progress.read(total);

@@ -28,6 +28,11 @@ pub struct Seen {
     pub place: PathBuf,
 }
 
+/// Whether nothing is there; any other error leaves open what is.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Who is told how far a sweep has come.
 type Report<'a> = Box<dyn FnMut(&Seen) + 'a>;
 
@@ -93,8 +98,7 @@ impl<'a> Progress<'a> {
 
     /// A place could not be read. One that is not there is no news.
     pub(super) fn failed(&mut self, path: &Path, error: &io::Error) {
-        use io::ErrorKind::{NotADirectory, NotFound};
-        if !matches!(error.kind(), NotFound | NotADirectory) {
+        if !is_absent(error) {
             self.unreadable(path, &error.to_string());
         }
     }

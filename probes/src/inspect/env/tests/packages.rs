@@ -45,6 +45,55 @@ fn a_record_cannot_lead_out_of_the_environment() {
 }
 
 #[test]
+fn a_library_that_is_listed_twice_is_one() {
+    let fake = machine();
+    fake.package(SITE, "x", "1.0", &["x/_C.so", "x/_C.so", "x/../x/_C.so"]);
+    fake.package(SITE, "y", "1.0", &[]);
+    fake.put(&format!("{SITE}/y-1.0.dist-info/RECORD"), "y/_C.so,sha256=x,4\ny/_C.so,,4\n");
+    let inventory = fake.find();
+    let found = only(&inventory);
+    assert_eq!(libraries(&found.packages[0], &fake.shown(SITE)), ["x/_C.so"]);
+    assert_eq!(found.packages[1].missing.len(), 1);
+}
+
+/// Only what is not there is missing: of a link that leads to itself nobody can tell, nor of a folder that may not be entered.
+#[test]
+fn a_library_that_cannot_be_looked_at_is_not_missing() {
+    let fake = machine();
+    fake.package(SITE, "x", "1.0", &["x/_C.so", "x/gone.so", "x/file"]);
+    fs::remove_file(fake.outer(&format!("{SITE}/x/gone.so"))).expect("removed");
+    fs::remove_file(fake.outer(&format!("{SITE}/x/_C.so"))).expect("removed");
+    fake.link(&format!("{SITE}/x/_C.so"), "_C.so");
+    let rows = "x/_C.so,sha256=x,4\nx/gone.so,sha256=x,4\nx/file/below.so,sha256=x,4\n";
+    fake.put(&format!("{SITE}/x-1.0.dist-info/RECORD"), rows);
+    let inventory = fake.find();
+    let package = &only(&inventory).packages[0];
+    assert_eq!(libraries(package, &fake.shown(SITE)), ["x/_C.so"]);
+    assert_eq!((package.libraries[0].bytes, package.libraries[0].recorded), (4, Some(4)));
+    let missing: Vec<_> = package.missing.iter().filter_map(|one| one.path.file_name()).collect();
+    assert_eq!(missing, ["gone.so", "below.so"]);
+}
+
+/// PEP 660: the package is used where the project lies, and its record lists a path file only.
+#[test]
+fn an_editable_install_has_the_libraries_of_its_project() {
+    let fake = machine();
+    fake.package(SITE, "my-kernels", "0.1", &["__editable__.my_kernels.pth"]);
+    let url = r#"{"url":"file:///home/ada/my%20project","dir_info":{"editable":true}}"#;
+    fake.put(&format!("{SITE}/my_kernels-0.1.dist-info/direct_url.json"), url);
+    fake.put("/home/ada/my project/src/my_kernels/_C.abi3.so", "code");
+    fake.put("/home/ada/my project/other/_C.so", "not of the package");
+    fake.package(SITE, "built", "0.1", &["built/_C.so"]);
+    let url = r#"{"url":"file:///home/ada/my%20project","dir_info":{}}"#;
+    fake.put(&format!("{SITE}/built-0.1.dist-info/direct_url.json"), url);
+    let inventory = fake.find();
+    let found = only(&inventory);
+    assert_eq!(libraries(&found.packages[0], &fake.shown(SITE)), ["built/_C.so"]);
+    let project = fake.shown("/home/ada/my project");
+    assert_eq!(libraries(&found.packages[1], &project), ["src/my_kernels/_C.abi3.so"]);
+}
+
+#[test]
 fn what_torch_says_of_its_build_is_kept() {
     let fake = machine();
     fake.package(SITE, "torch", "2.8.0", &[]);
