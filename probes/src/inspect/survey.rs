@@ -1,6 +1,6 @@
 //! Both halves joined: what is installed, and what its binaries can run on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,13 +24,15 @@ pub struct EnvironmentScan {
     pub damaged: BTreeMap<PathBuf, String>,
 }
 
-/// A binary of a package that is not as it was installed.
+/// A binary of a package that is not as it was installed, or of which that cannot be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage<'a> {
     /// The file.
     pub path: &'a Path,
-    /// What is wrong with it: `is missing`.
+    /// What is wrong with it: `is missing`; why it cannot be read.
     pub what: &'a str,
+    /// Whether it cannot be read, so that nothing is known of it.
+    pub is_unread: bool,
     /// Whether the package is nothing without it: no other of its binaries is twice as large.
     pub is_main: bool,
 }
@@ -102,6 +104,11 @@ impl EnvironmentScan {
 
     fn take(&mut self, path: PathBuf, recorded: Option<u64>, scan: Scanner<'_>) {
         let found = scan(&path);
+        self.add(path, recorded, found);
+    }
+
+    /// Adds what was found in a binary, of the size that a record gives where there is one.
+    pub fn add(&mut self, path: PathBuf, recorded: Option<u64>, found: Result<Scan, ScanError>) {
         if let Some(damage) = damage(&path, recorded, &found) {
             self.damaged.insert(path.clone(), damage);
         }
@@ -162,17 +169,20 @@ impl EnvironmentScan {
         self.inventory.processes.iter().find(|one| one.pid == pid)
     }
 
-    /// The largest binary of a package that is missing or not whole.
+    /// The largest binary of a package that is missing, not whole or unreadable.
     pub fn damage<'a>(&'a self, package: &'a Package) -> Option<Damage<'a>> {
         let whole = |one: &Library| one.recorded.unwrap_or(one.bytes).max(one.bytes);
-        let cut = package.libraries.iter().filter_map(|one| {
-            let what = self.damaged.get(&one.path)?;
-            Some((one, what.as_str()))
+        let unread: HashMap<&Path, &str> =
+            self.unreadable.iter().map(|one| (one.path.as_path(), one.reason.as_str())).collect();
+        let listed = package.libraries.iter().filter_map(|one| {
+            let cut = self.damaged.get(&one.path).map(|what| (one, what.as_str(), false));
+            cut.or_else(|| Some((one, *unread.get(one.path.as_path())?, true)))
         });
-        let missing = package.missing.iter().map(|one| (one, "is missing"));
-        let (worst, what) = cut.chain(missing).max_by_key(|(one, _)| whole(one))?;
+        let missing = package.missing.iter().map(|one| (one, "is missing", false));
+        let (worst, what, is_unread) = listed.chain(missing).max_by_key(|one| whole(one.0))?;
         let largest = package.libraries.iter().map(whole).max().unwrap_or_default();
-        Some(Damage { path: &worst.path, what, is_main: whole(worst) >= largest / 2 })
+        let is_main = whole(worst) >= largest / 2;
+        Some(Damage { path: &worst.path, what, is_unread, is_main })
     }
 
     /// The binaries of a package that carry device code.
@@ -193,9 +203,11 @@ const SMALLEST_LIBRARY: u64 = 4096;
 
 /// Why a binary cannot be whole: its own tables lead beyond its end, or it is none although the record of its package lists one.
 fn damage(path: &Path, recorded: Option<u64>, found: &Result<Scan, ScanError>) -> Option<String> {
-    let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
-    let short = recorded.filter(|recorded| bytes < *recorded).map(|recorded| {
-        format!("holds {bytes} of the {recorded} bytes that the record of its package lists")
+    let short = recorded.and_then(|recorded| {
+        let bytes = std::fs::metadata(path).ok()?.len();
+        let short =
+            format!("holds {bytes} of the {recorded} bytes that the record of its package lists");
+        (bytes < recorded).then_some(short)
     });
     match found {
         Ok(scan) => scan.damage.clone().map(|damage| short.unwrap_or(damage)),

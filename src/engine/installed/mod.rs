@@ -1,6 +1,7 @@
 //! Installed frameworks in the terms of the engine: versions, packages beside them, and what their binaries can run on.
 
 mod build;
+mod cuda_builds;
 mod damage;
 mod target_coverage;
 
@@ -14,7 +15,7 @@ use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_o
 pub use build::BINARIES;
 use build::CUDA;
 pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
-pub use damage::package_coverage;
+pub use damage::{package_coverage, package_damage};
 pub use target_coverage::{TargetCoverage, short_name, target_coverage};
 
 use super::assumptions::AssumedVersion;

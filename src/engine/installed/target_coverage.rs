@@ -11,6 +11,7 @@ use warpscope_kernels::{Sm, Suffix};
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::binary::{Coverage, Form, Scan};
 
+use super::cuda_builds::{self, Cuda};
 use crate::engine::verdict::Outcome;
 
 /// Targets named before the rest is counted.
@@ -41,8 +42,22 @@ struct Judged<'a> {
     /// Architectures it was built for.
     breadth: usize,
     special: bool,
+    builds: Builds,
+    /// PTX that only a newer driver compiles, where that is what keeps code from loading.
+    newer: Option<Isa>,
     /// Its file's name, with its folder where another one of the package has the same.
     name: String,
+}
+
+/// Whether the CUDA that a library will meet has a build of it.
+#[derive(PartialEq)]
+enum Builds {
+    /// It has, or there is but one build.
+    Fits,
+    /// It has none: those there are.
+    NoneFits(String),
+    /// It is not known, and only some of the builds serve the GPU.
+    Depends { serve: String, all: String },
 }
 
 impl Judged<'_> {
@@ -50,16 +65,16 @@ impl Judged<'_> {
         self.coverage.cubin + self.coverage.jit
     }
 
-    /// Whether another GPU is served better. What nobody is served by is dispatch at run time, and what is built for single architectures
+    /// Whether another GPU is served better, or this one with a newer driver. What nobody is served by is dispatch at run time, and what is built for single architectures
     /// only is a feature of theirs.
     fn has_gap(&self) -> bool {
         let best = self.best.map_or(0, |(_, best)| best.cubin + best.jit);
-        self.loads() < best && !self.is_for_others()
+        (self.loads() < best || self.newer.is_some()) && !self.is_for_others()
     }
 
     /// Whether it is meant for other architectures.
     fn is_for_others(&self) -> bool {
-        self.special && self.loads() == 0
+        self.special && self.loads() == 0 && self.newer.is_none()
     }
 
     /// The library and its package, once where both have one name.
@@ -83,17 +98,24 @@ pub fn target_coverage<'a>(
     package: &str,
     scans: impl Iterator<Item = &'a Scan>,
     (device, driver): (Sm, Option<Isa>),
-    runtime: Option<(u32, u32)>,
+    runtime: Option<Cuda>,
 ) -> Option<TargetCoverage> {
     let devices: Vec<Sm> = Catalogue::load().archs().iter().map(|arch| arch.sm).collect();
     let scans: Vec<&Scan> = scans.collect();
-    let judge = |scan: &&'a Scan| Judged {
-        name: short_name(&scan.path, scans.iter().map(|one| one.path.as_path())),
-        scan,
-        coverage: scan.kernel_coverage(device, driver),
-        best: scan.best_served(&devices, driver),
-        breadth: targets(scan).count(),
-        special: is_special(scan),
+    let judge = |scan: &&'a Scan| {
+        let (coverage, any) =
+            (scan.kernel_coverage(device, driver), scan.kernel_coverage(device, None));
+        let newer = scan.newest_jit(device, None).filter(|_| any.jit > coverage.jit);
+        Judged {
+            name: short_name(&scan.path, scans.iter().map(|one| one.path.as_path())),
+            scan,
+            coverage,
+            best: scan.best_served(&devices, driver),
+            breadth: targets(scan).count(),
+            special: is_special(scan),
+            builds: Builds::Fits,
+            newer,
+        }
     };
     let is_judged =
         |one: &Judged<'_>| one.coverage.total() > 0 && !one.scan.loads_its_own_code(device, driver);
@@ -105,30 +127,47 @@ pub fn target_coverage<'a>(
     let coverage = meant.iter().fold(Coverage::default(), |sum, one| add(sum, one.coverage));
     let others = others.iter().map(|one| one.coverage.total()).sum();
     let gaps: Vec<&Judged<'_>> = judged.iter().filter(|one| one.has_gap()).collect();
-    let (outcome, detail) = match (main.loads(), gaps.as_slice()) {
-        (0, _) => (Outcome::Fails, fails(package, main, device)),
-        (_, []) => (Outcome::Works, works(package, (coverage, others), main, (device, driver))),
-        (_, gaps) => (Outcome::Partial, partial(package, main, gaps, device)),
+    let (outcome, detail) = match (&main.builds, main.loads(), gaps.as_slice()) {
+        (Builds::Depends { .. }, ..) => (Outcome::Unknown, fails(package, main, device)),
+        (_, 0, _) => (Outcome::Fails, fails(package, main, device)),
+        (_, _, []) => (Outcome::Works, works(package, (coverage, others), main, (device, driver))),
+        (_, _, gaps) => (Outcome::Partial, partial(package, main, gaps, device)),
     };
     let libraries = judged.iter().map(|one| one.scan.path.clone()).collect();
     Some(TargetCoverage { outcome, detail, library: main.scan.path.clone(), coverage, libraries })
 }
 
-/// Of builds of one library for several CUDA versions or architectures, the one that is loaded: that for the CUDA of the runtime, else
-/// the one that serves the GPU best. Files that merely have one name are libraries of their own.
-fn chosen<'a>(judged: Vec<Judged<'a>>, runtime: Option<(u32, u32)>) -> Vec<Judged<'a>> {
+/// Of builds of one library for several CUDA versions or architectures, the one that is loaded. Files that merely have one name are
+/// libraries of their own.
+fn chosen<'a>(judged: Vec<Judged<'a>>, runtime: Option<Cuda>) -> Vec<Judged<'a>> {
     let mut groups: BTreeMap<PathBuf, Vec<Judged<'a>>> = BTreeMap::new();
     for one in judged {
-        groups.entry(build_family(&one.scan.path)).or_default().push(one);
+        groups.entry(cuda_builds::family(&one.scan.path)).or_default().push(one);
     }
-    let wanted = runtime.map(|(major, minor)| format!("{major}{minor}"));
-    let choose = |mut group: Vec<Judged<'a>>| {
-        let fits =
-            group.iter().position(|one| wanted.is_some() && without_cuda(&one.name).1 == wanted);
-        let best = || (0..group.len()).max_by_key(|at| group[*at].loads());
-        fits.or_else(best).map(|at| group.swap_remove(at))
+    groups.into_values().filter_map(|group| of_builds(group, runtime)).collect()
+}
+
+/// The build for the CUDA of the runtime; of several for it, the one that serves the GPU best. Without a known runtime the one that
+/// serves it worst, with those that serve it.
+fn of_builds<'a>(group: Vec<Judged<'a>>, runtime: Option<Cuda>) -> Option<Judged<'a>> {
+    let version = |one: &Judged<'_>| cuda_builds::version(&one.scan.path);
+    let builds: BTreeSet<Cuda> = group.iter().filter_map(version).collect();
+    let serve: BTreeSet<Cuda> =
+        group.iter().filter(|one| one.loads() > 0).filter_map(version).collect();
+    let taken = match runtime.filter(|_| builds.len() > 1) {
+        Some(runtime) => cuda_builds::fitting(&builds, runtime),
+        None => builds.difference(&serve).chain(&builds).next().copied(),
     };
-    groups.into_values().filter_map(choose).collect()
+    let is_taken = |one: &Judged<'_>| taken.is_none() || version(one) == taken;
+    let mut one = group.into_iter().filter(is_taken).max_by_key(Judged::loads)?;
+    if taken.is_none() && !builds.is_empty() {
+        one.coverage = Coverage { none: one.coverage.total(), ..Coverage::default() };
+        one.builds = Builds::NoneFits(cuda_builds::list(&builds));
+    } else if runtime.is_none() && one.loads() == 0 && !serve.is_empty() {
+        let [serve, all] = [&serve, &builds].map(cuda_builds::list);
+        one.builds = Builds::Depends { serve, all };
+    }
+    Some(one)
 }
 
 /// A file's name, with its folder where another one has the same name. Paths inside an archive are behind its name and `!`.
@@ -141,30 +180,6 @@ pub fn short_name<'p>(path: &Path, all: impl Iterator<Item = &'p Path>) -> Strin
     let (name, folder) = parts(path);
     let mut others = all.filter(|other| *other != path);
     if others.any(|other| parts(other).0 == name) { format!("{folder}/{name}") } else { name }
-}
-
-/// What builds of one library have in common: their path without the CUDA version in the file's name and without a folder's architecture.
-fn build_family(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_arch = |folder: &str| {
-        let digits = folder.strip_prefix("sm").map(|rest| rest.trim_start_matches('_'));
-        digits.is_some_and(|digits| {
-            digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    };
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let parts = folder.components().filter(|part| !part.as_os_str().to_str().is_some_and(is_arch));
-    parts.collect::<PathBuf>().join(without_cuda(&name).0)
-}
-
-/// A name with the number after `cuda` taken out, and the number.
-fn without_cuda(name: &str) -> (String, Option<String>) {
-    let Some((before, rest)) = name.split_once("cuda") else { return (name.to_owned(), None) };
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    if digits.len() < 2 {
-        return (name.to_owned(), None);
-    }
-    (format!("{before}cuda{}", &rest[digits.len()..]), Some(digits))
 }
 
 fn add(a: Coverage, b: Coverage) -> Coverage {
@@ -202,12 +217,37 @@ fn carries(scan: &Scan) -> String {
     format!("{code} and {text}")
 }
 
+/// Why nothing of a library loads.
 fn fails(package: &str, one: &Judged<'_>, device: Sm) -> String {
-    format!(
-        "{} contains no code that runs on {device}: it has {}",
-        one.of(package),
-        carries(one.scan)
-    )
+    match (&one.builds, one.newer) {
+        (Builds::NoneFits(all), _) => {
+            format!(
+                "{package} has no build for the CUDA of its environment: it has builds for {all}"
+            )
+        }
+        (Builds::Depends { serve, all }, _) => format!(
+            "{package} has builds for CUDA {all}, and only with {serve} code that runs on {device}; which one is loaded depends on the CUDA of its environment"
+        ),
+        (Builds::Fits, Some(isa)) => {
+            format!("{} has only PTX for {device}, {}", one.of(package), too_new(isa))
+        }
+        (Builds::Fits, None) => format!(
+            "{} contains no code that runs on {device}: it has {}",
+            one.of(package),
+            carries(one.scan)
+        ),
+    }
+}
+
+/// `which needs …`, of PTX that the driver does not compile.
+fn too_new(isa: Isa) -> String {
+    let needs = needed_driver(isa).unwrap_or_else(|| "a newer driver".to_owned());
+    format!("of version {isa}, which this driver does not compile: it needs {needs}")
+}
+
+/// The driver that compiles PTX of a version.
+fn needed_driver(isa: Isa) -> Option<String> {
+    Some(format!("a driver of CUDA {} or newer", cuda_text(isa.first_release()?.cuda)))
 }
 
 fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -> String {
@@ -218,7 +258,7 @@ fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -
         .take(NAMED_LIBRARIES)
         .collect();
     let best = match main.best {
-        Some((best, coverage)) if main.has_gap() => {
+        Some((best, coverage)) if coverage.cubin + coverage.jit > main.loads() => {
             format!("; on {best}, which it serves best, {} do", coverage.cubin + coverage.jit)
         }
         _ => String::new(),
@@ -227,8 +267,13 @@ fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -
         [] => String::new(),
         names => format!("; nothing in {} does", names.join(", ")),
     };
+    let newer = gaps.iter().filter_map(|one| one.newer).max();
+    let newer = newer.map_or_else(String::new, |isa| format!("; there is PTX {}", too_new(isa)));
     let (loads, total) = (main.loads(), main.coverage.total());
-    format!("{loads} of {total} units of code in {} load on {device}{best}{none}", main.of(package))
+    format!(
+        "{loads} of {total} units of code in {} load on {device}{best}{none}{newer}",
+        main.of(package)
+    )
 }
 
 fn works(
@@ -259,38 +304,12 @@ fn works(
         1 => "one of them only once the driver has compiled it".to_owned(),
         some => format!("{some} of them only once the driver has compiled them"),
     };
-    let needs = main.scan.newest_jit(device, driver).and_then(|isa| {
-        let cuda = cuda_text(isa.first_release()?.cuda);
-        Some(format!(" (PTX {isa}: a driver of CUDA {cuda} or newer)"))
-    });
+    let needs = main
+        .scan
+        .newest_jit(device, driver)
+        .and_then(|isa| Some(format!(" (PTX {isa}: {})", needed_driver(isa)?)));
     format!(
         "{units} {load} on {device}, {jit}, which makes the first launch slow{}{others}",
         needs.unwrap_or_default()
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn builds_for_several_cuda_versions_are_told_by_their_names() {
-        let of = |name: &str| without_cuda(name);
-        assert_eq!(
-            of("libbitsandbytes_cuda128.so"),
-            ("libbitsandbytes_cuda.so".into(), Some("128".into()))
-        );
-        assert_eq!(of("libtorch_cuda.so"), ("libtorch_cuda.so".into(), None));
-        assert_eq!(of("_C.abi3.so"), ("_C.abi3.so".into(), None));
-    }
-
-    #[test]
-    fn a_name_in_two_folders_is_two_libraries_unless_the_folders_are_architectures() {
-        let of = |path: &str| build_family(Path::new(path));
-        assert_ne!(of("xformers/_C.so"), of("xformers/flash_attn_3/_C.so"));
-        assert_eq!(of("sgl_kernel/sm90/ops.so"), of("sgl_kernel/sm100/ops.so"));
-        assert_ne!(of("pkg/small/ops.so"), of("pkg/smart/ops.so"));
-        assert_eq!(of("b/libx_cuda118.so"), of("b/libx_cuda128.so"));
-        assert_eq!(of("x.whl!a/_C.so"), of("x.whl!a/_C.so"));
-    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::binary::Scan;
+use warpscope_probes::inspect::env::{Library, Unreadable};
 
 use super::*;
 
@@ -109,8 +110,81 @@ fn of_builds_for_several_cuda_versions_the_one_of_the_runtime_is_judged() {
     let (fails, works) = (Outcome::Fails, Outcome::Works);
     assert_eq!(on_pascal(Some((12, 8))), (fails, vec!["libx_cuda128.so".into()]));
     assert_eq!(on_pascal(Some((11, 8))), (works, vec!["libx_cuda118.so".into()]));
-    // Which runtime it will meet is not known: the best is hoped for.
-    assert_eq!(on_pascal(None).0, works);
+    // Of one major the newest that is not newer, else the oldest.
+    assert_eq!(on_pascal(Some((12, 9))).0, fails);
+    assert_eq!(on_pascal(Some((12, 4))).0, fails);
+    assert_eq!(on_pascal(Some((11, 2))).0, works);
+    // Which runtime it will meet is not known, and that decides.
+    assert_eq!(on_pascal(None).0, Outcome::Unknown);
+    let of = |sm, runtime| {
+        target_coverage("x 1", scans.iter(), (sm, None), runtime).expect("carries code")
+    };
+    let unknown = of(Sm::new(6, 0), None).detail;
+    assert!(unknown.contains("builds for CUDA 11.8 and 12.8, and only with 11.8"), "{unknown}");
+    assert_eq!(of(Sm::new(7, 5), None).outcome, works, "every build serves it");
+    assert_eq!(of(Sm::new(9, 0), None).outcome, fails, "no build serves it");
+    let none = of(Sm::new(7, 5), Some((13, 0)));
+    assert_eq!(none.outcome, fails);
+    assert!(none.detail.contains("no build for the CUDA of its environment"), "{}", none.detail);
+}
+
+/// CUDA 12.2's driver compiles PTX up to 8.2, the history of the PTX manual says; the library has none but 8.8, of CUDA 12.9.
+#[test]
+fn text_that_is_too_new_is_not_said_to_be_for_other_gpus() {
+    let newer = |scan: Scan| {
+        let text = serde_json::to_string(&scan).expect("writes").replace("\"7.8\"", "\"8.8\"");
+        serde_json::from_str::<Scan>(&text).expect("reads")
+    };
+    let only_text = newer(library("_C.so", &[("ptx", "sm_80")], &[]));
+    let driver = Isa::of_cuda("12.2");
+    let judged = |scans: &[Scan], sm| {
+        target_coverage("x 1", scans.iter(), (sm, driver), None).expect("carries code")
+    };
+    let found = judged(&[only_text.clone()], Sm::new(9, 0));
+    assert_eq!(found.outcome, Outcome::Fails);
+    for part in ["PTX", "8.8", "a driver of CUDA 12.9 or newer"] {
+        assert!(found.detail.contains(part), "{part}: {}", found.detail);
+    }
+    assert!(judged(&[only_text.clone()], Sm::new(7, 5)).detail.contains("contains no code"));
+    // Machine code for it in some units, text that is too new in the others.
+    let mut mixed = library("_C.so", &[("cubin", "sm_90")], &[]);
+    mixed.executable.extend(only_text.executable);
+    let found = judged(&[mixed], Sm::new(9, 0));
+    assert_eq!(found.outcome, Outcome::Partial);
+    assert!(found.detail.contains("a driver of CUDA 12.9 or newer"), "{}", found.detail);
+}
+
+/// Without its largest library nothing is known of a package; one that is missing is another matter.
+#[test]
+fn a_library_that_cannot_be_read_leaves_its_package_unknown() {
+    let scan = library("/env/small.so", &[("cubin", "sm_90")], &[]);
+    let listed = |name: &str, bytes| Library { path: name.into(), bytes, recorded: Some(bytes) };
+    let package = |missing: Vec<Library>, mut libraries: Vec<Library>| {
+        libraries.push(listed("/env/small.so", 10));
+        Package { name: "x".into(), version: "1".into(), missing, libraries, ..Package::default() }
+    };
+    let survey = EnvironmentScan {
+        scans: [("/env/small.so".into(), scan)].into(),
+        unreadable: vec![Unreadable { path: "/env/big.so".into(), reason: "denied".into() }],
+        ..EnvironmentScan::default()
+    };
+    let judged = |package: &Package, sm| {
+        let found = package_coverage(&survey, package, (sm, None), None).expect("is judged");
+        (found.outcome, found.detail)
+    };
+    let unread = package(vec![], vec![listed("/env/big.so", 1000)]);
+    for sm in [Sm::new(9, 0), Sm::new(7, 5)] {
+        let (outcome, detail) = judged(&unread, sm);
+        assert_eq!(outcome, Outcome::Unknown, "{sm}: {detail}");
+        assert!(detail.contains("big.so of x 1 could not be read (denied)"), "{detail}");
+        assert!(!detail.contains("reinstall"), "{detail}");
+    }
+    let little = package(vec![], vec![listed("/env/big.so", 1)]);
+    assert_eq!(judged(&little, Sm::new(7, 5)).0, Outcome::Fails, "the largest says so");
+    let missing = package(vec![listed("/env/gone.so", 1000)], vec![]);
+    let (outcome, detail) = judged(&missing, Sm::new(9, 0));
+    assert_eq!(outcome, Outcome::Fails);
+    assert!(detail.contains("gone.so of x 1 is missing; reinstall it"), "{detail}");
 }
 
 #[test]
