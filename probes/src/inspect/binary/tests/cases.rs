@@ -236,7 +236,7 @@ fn what_was_cut_short_is_damaged_whatever_it_is() {
         ("host.so", 200),
         ("static.a", 2),
         ("plain.fatbin", 8),
-        ("cuda13-sm_75.cubin", 8),
+        ("cuda13-sm_75.cubin", 200),
         ("wheel.whl", 400),
     ] {
         let bytes = fixture(name);
