@@ -12,6 +12,6 @@ pub(crate) use command::{
 };
 pub use command::{CommandSpec, Commands};
 pub use exit::{CliError, Exit};
-pub(crate) use options::{Form, Options, resolve};
+pub(crate) use options::{Form, Options, locale, resolve, speaks_utf8};
 
 pub(crate) use crate::worker::process::ARGUMENT as WORKER;

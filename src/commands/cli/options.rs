@@ -58,7 +58,7 @@ impl Options {
 
     /// Whether to print and draw ASCII only: asked for, or all that the locale promises.
     pub fn is_ascii(&self) -> bool {
-        self.get(&args::ASCII) || !speaks_utf8(&self.env)
+        self.get(&args::ASCII) || !speaks_utf8(locale(&self.env).as_deref())
     }
 
     /// The recording to play instead of reading this machine.
@@ -100,12 +100,15 @@ pub(crate) fn resolve(
     Ok(Options { settings, keys, hosts, layouts, config, env, commands })
 }
 
-/// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
-fn speaks_utf8(env: &Environment) -> bool {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
-    set.is_none_or(|locale| {
+/// First of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
+pub(crate) fn locale(env: &Environment) -> Option<String> {
+    let mut names = ["LC_ALL", "LC_CTYPE", "LANG"].iter();
+    names.find_map(|name| env.text(name).filter(|value| !value.is_empty()))
+}
+
+/// Whether a locale promises UTF-8. Containers often set none at all; their terminals do speak it.
+pub(crate) fn speaks_utf8(locale: Option<&str>) -> bool {
+    locale.is_none_or(|locale| {
         let locale = locale.to_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     })

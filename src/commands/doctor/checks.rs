@@ -7,6 +7,7 @@ use super::facts::Facts;
 use super::installed::{Here, binaries, cuda, environments};
 use super::probed::probed;
 use super::{Check, Finding, Outcome};
+use crate::commands::cli::speaks_utf8;
 use crate::config::ConfigPath;
 use crate::io::machine::kernel_log;
 
@@ -313,19 +314,15 @@ fn terminal(facts: &Facts) -> Finding {
 }
 
 fn locale(facts: &Facts) -> Finding {
-    match &facts.terminal.locale {
-        Some(locale) if is_utf8(locale) => pass(format!("UTF-8 ({locale})")),
+    let locale = facts.terminal.locale.as_deref();
+    match locale.unwrap_or("no locale is set") {
+        locale_or_none if speaks_utf8(locale) => pass(format!("UTF-8 ({locale_or_none})")),
         other => finding(
             Outcome::Warn,
-            format!("locale is {}", other.as_deref().unwrap_or("not set")),
-            "lines and symbols need UTF-8: set LANG=C.UTF-8, or use --ascii",
+            format!("locale is {other}, so only ASCII is drawn"),
+            "lines and symbols need UTF-8: set LANG=C.UTF-8",
         ),
     }
-}
-
-fn is_utf8(locale: &str) -> bool {
-    let locale = locale.to_ascii_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 fn config(facts: &Facts) -> Finding {
@@ -433,6 +430,8 @@ mod tests {
         for id in ["terminal.kind", "terminal.text", "config.file", "config.layers"] {
             assert_eq!(outcome(&facts, id), Outcome::Pass, "{id}");
         }
+        facts.terminal.locale = None;
+        assert_eq!(outcome(&facts, "terminal.text"), Outcome::Pass);
         facts.terminal.term = Some("dumb".into());
         facts.terminal.locale = Some("C".into());
         facts.config.settings = Err("line 3".into());

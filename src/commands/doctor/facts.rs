@@ -4,7 +4,7 @@ use warpscope_probes::{Frame, Origin};
 
 use super::installed::Here;
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, locale};
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer, args};
@@ -42,12 +42,35 @@ pub(crate) struct Facts {
 impl Facts {
     /// A text without the secrets.
     pub(crate) fn hide(&self, text: &str) -> String {
+        self.without(text, |_| true)
+    }
+
+    /// A text without the folders among the secrets. Our own words may happen to be somebody's name.
+    pub(crate) fn hide_folders(&self, text: &str) -> String {
+        self.without(text, |secret| secret.starts_with('/'))
+    }
+
+    fn without(&self, text: &str, is_hidden: impl Fn(&str) -> bool) -> String {
         let mut text = text.to_owned();
-        for (secret, place) in &self.secrets {
-            text = text.replace(secret, place);
+        for (secret, place) in self.secrets.iter().filter(|(secret, _)| is_hidden(secret)) {
+            text = without_word(&text, secret, place);
         }
         if self.secrets.is_empty() { text } else { crate::io::sink::without_homes(&text) }
     }
+}
+
+/// A text with `place` instead of a word, which is none within another: the user `nvidia` is not in `libnvidia-ml.so.1`.
+fn without_word(text: &str, word: &str, place: &str) -> String {
+    let joins = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let whole = !before.ends_with(joins) && !after.starts_with(joins);
+        kept.push_str(before);
+        kept.push_str(if whole { place } else { word });
+        rest = after;
+    }
+    kept + rest
 }
 
 /// Asks the machine, the terminal and the configuration.
@@ -110,13 +133,12 @@ fn words(error: CliError) -> String {
 }
 
 fn terminal(env: &Environment) -> Terminal {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| env.text(name));
     Terminal {
         is_terminal: io::stdout().is_terminal(),
         size: crossterm::terminal::size().ok().filter(|_| io::stdout().is_terminal()),
         term: env.text("TERM"),
         colorterm: env.text("COLORTERM"),
-        locale,
+        locale: locale(env),
     }
 }
 
@@ -139,6 +161,19 @@ fn secrets_of(env: &Environment, frame: Option<&Frame>) -> Vec<(String, &'static
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_hidden_where_it_is_a_word_and_left_within_others() {
+        for (text, hidden) in [
+            ("libnvidia-ml.so.1 of /opt/nvidia/lib", "libnvidia-ml.so.1 of /opt/user-1/lib"),
+            ("nvidia-smi, nvidia_uvm, unvidia", "nvidia-smi, nvidia_uvm, unvidia"),
+            ("nvidia", "user-1"),
+            ("nvidianvidia nvidia's nvidia", "nvidianvidia user-1's user-1"),
+            ("", ""),
+        ] {
+            assert_eq!(without_word(text, "nvidia", "user-1"), hidden);
+        }
+    }
 
     #[test]
     fn secrets_of_the_environment_are_found_longest_first() {

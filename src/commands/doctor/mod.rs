@@ -107,7 +107,7 @@ fn examine(facts: &Facts) -> Report {
             title: check.title,
             result: finding.outcome,
             found: facts.hide(&finding.found),
-            remedy: (!finding.remedy.is_empty()).then(|| facts.hide(&finding.remedy)),
+            remedy: (!finding.remedy.is_empty()).then(|| facts.hide_folders(&finding.remedy)),
         }
     };
     let checks = CHECKS.iter().map(line).collect();
