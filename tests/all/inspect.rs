@@ -210,22 +210,112 @@ pub(crate) fn tar(files: &[(String, Vec<u8>)]) -> Vec<u8> {
 
 #[test]
 fn an_image_is_read_layer_by_layer_where_it_lies() {
-    let inside = |(path, contents)| (format!("opt/venv/{path}"), contents);
-    let layer = tar(&files(PACKAGES).into_iter().map(inside).collect::<Vec<_>>());
-    let manifest = r#"[{"Config":"config.json","RepoTags":["demo:1"],"Layers":["layer.tar"]}]"#;
-    let image = tar(&[
-        ("manifest.json".to_owned(), manifest.into()),
-        ("config.json".to_owned(), b"{}".to_vec()),
-        ("layer.tar".to_owned(), layer),
-    ]);
     let home = Home::new(&[]);
     let path = home.path().join("image.tar");
-    fs::write(&path, image).expect("file");
+    fs::write(&path, archive(PACKAGES, 1)).expect("file");
     let (text, code) = home.print(&["inspect", &path.display().to_string(), "--gpu", "P100,T4"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("/opt/venv") && text.contains("image.tar"), "{text}");
     assert!(text.contains("torch 2.8.0") && text.contains("1 ✖ libtorch_cuda.so"), "{text}");
     assert!(text.contains("? unknown until compiled"), "{text}");
+}
+
+/// An archive of `docker save` whose layer holds these packages, with rows for further images.
+fn archive(packages: Packages<'_>, images: usize) -> Vec<u8> {
+    let inside = |(path, contents)| (format!("opt/venv/{path}"), contents);
+    let layer = tar(&files(packages).into_iter().map(inside).collect::<Vec<_>>());
+    let row = r#"{"Config":"config.json","RepoTags":["demo:1"],"Layers":["layer.tar"]}"#;
+    let manifest = format!("[{}]", vec![row; images].join(","));
+    tar(&[
+        ("manifest.json".to_owned(), manifest.into_bytes()),
+        ("config.json".to_owned(), b"{}".to_vec()),
+        ("layer.tar".to_owned(), layer),
+    ])
+}
+
+#[test]
+fn of_an_image_everything_is_listed_and_what_is_left_out_is_said() {
+    let home = Home::new(&[]);
+    let path = home.path().join("image.tar");
+    let inspect = |args: &[&str]| {
+        let path = path.display().to_string();
+        home.print(&[&["inspect", &path, "--gpu", "T4", "--json"], args].concat())
+    };
+    fs::write(&path, archive(&PACKAGES[1..], 1)).expect("file");
+    let (text, code) = inspect(&[]);
+    let json: Value = serde_json::from_str(&text).expect("is JSON");
+    assert_eq!(json["environments"][0]["installed"]["triton"], "3.4.0", "{text}");
+    assert_eq!((code, json["unreadable"].as_array().map(Vec::len)), (Some(0), Some(0)));
+    fs::write(&path, archive(&PACKAGES[1..], 2)).expect("file");
+    let (text, code) = inspect(&[]);
+    assert!(text.contains("holds 1 more images"), "{text}");
+    assert_eq!(code, Some(4), "{text}");
+    // Without room for its binaries nothing is known of them.
+    let mut command = home.command(&["inspect", &path.display().to_string(), "--gpu", "T4"]);
+    let output = command.env("TMPDIR", home.path().join("absent")).output().expect("starts");
+    let error = String::from_utf8(output.stderr).expect("is text");
+    assert!(error.contains("TMPDIR") && output.stdout.is_empty(), "{error}");
+    assert_ne!(output.status.code(), Some(0), "{error}");
+}
+
+#[test]
+fn what_is_cut_or_not_read_is_not_said_to_be_compiled_at_run_time() {
+    let home = Home::new(&[]);
+    let cubin = fixture("cuda13-sm_75.cubin");
+    for (name, bytes, says, code) in [
+        ("cut.cubin", cubin[..cubin.len() / 2].to_vec(), "damaged", 1),
+        ("cut.fatbin", fixture("plain.fatbin")[..2000].to_vec(), "damaged", 1),
+        ("cut.a", fixture("static.a")[..9000].to_vec(), "damaged", 1),
+        ("thin.a", b"!<thin>\n".to_vec(), "only names files lying elsewhere", 4),
+    ] {
+        let path = home.path().join(name);
+        fs::write(&path, bytes).expect("file");
+        let (text, ended) = home.print(&["inspect", &path.display().to_string(), "--gpu", "T4"]);
+        assert!(text.contains(says) && !text.contains("at run time"), "{name}: {text}");
+        assert_eq!(ended, Some(code), "{name}: {text}");
+    }
+}
+
+#[test]
+fn one_name_that_is_no_binary_does_not_end_the_others() {
+    let home = Home::new(&[]);
+    let (notes, good) = (home.path().join("notes.txt"), home.path().join("good.cubin"));
+    fs::write(&notes, "nothing to see\n").expect("file");
+    fs::write(&good, fixture("cuda13-sm_75.cubin")).expect("file");
+    let [notes, good] = [notes, good].map(|path| path.display().to_string());
+    let (text, code) = home.print(&["inspect", &notes, &good, "--gpu", "T4"]);
+    assert!(text.contains("good.cubin") && text.contains("not a binary"), "{text}");
+    assert_eq!(code, Some(4), "{text}");
+}
+
+#[test]
+fn binaries_that_are_left_out_of_a_folder_are_counted() {
+    let home = Home::new(&[]);
+    let folder = home.path().join("many");
+    fs::create_dir(&folder).expect("folder");
+    let one = folder.join("000.cubin");
+    fs::write(&one, fixture("cuda13-sm_75.cubin")).expect("file");
+    (1..514).for_each(|number| {
+        fs::hard_link(&one, folder.join(format!("{number:03}.cubin"))).expect("link");
+    });
+    let name = folder.display().to_string();
+    let (text, code) = home.print(&["inspect", &name, "--gpu", "T4"]);
+    assert!(text.contains("2 more files after 512 binaries; name a folder below it"), "{text}");
+    assert_eq!(code, Some(4));
+}
+
+#[test]
+fn where_nothing_could_be_judged_the_end_says_so() {
+    let home = Home::new(&[("plain", "1.0", &[])]);
+    assert_eq!(home.inspect(&["--gpu", "T4"]).1, Some(4));
+    // A library that nobody can open: its link leads to itself.
+    let home = Home::new(&PACKAGES[1..]);
+    let library = home.venv().join(SITE).join("torch/lib/libtorch_cuda.so");
+    fs::remove_file(&library).expect("removed");
+    std::os::unix::fs::symlink("libtorch_cuda.so", &library).expect("link");
+    let (text, code) = home.inspect(&["--gpu", "T4"]);
+    assert!(text.contains("libtorch_cuda.so of torch 2.8.0 could not be read"), "{text}");
+    assert_eq!(code, Some(4), "{text}");
 }
 
 /// The dashboard on stand-in GPUs, looking at a home of its own and nowhere else of the user's.
@@ -281,6 +371,32 @@ fn the_processes_tab_says_what_a_process_has_mapped() {
     screen.see(&venv);
     screen.keys("\u{3}");
     screen.end();
+}
+
+#[test]
+fn the_doctor_judges_as_inspect_does() {
+    let home = Home::new(&[
+        ("extra", "1.0", &[("extra.so", GENERAL)]),
+        // NVIDIA's own libraries choose among kernels when they run, and are not judged.
+        ("nvidia_cublas_cu12", "12.8.4.1", &[("libcublas.so.12", HOPPER)]),
+        ("torch", "2.8.0", &[("torch/lib/libtorch_cuda.so", GENERAL)]),
+    ]);
+    let doctor = || {
+        let mut command = home.command(&["doctor", "--json"]);
+        command.env("VIRTUAL_ENV", home.venv()).env("FAKE_NVML", "t4");
+        let output = command.env("LD_LIBRARY_PATH", fake::nvml_dir()).output().expect("starts");
+        let json: Value = serde_json::from_slice(&output.stdout).expect("is JSON");
+        let checks = json["checks"].as_array().expect("a list").clone();
+        checks.into_iter().find(|one| one["id"] == "inspect.binaries").expect("is there")
+    };
+    let sound = doctor();
+    assert_eq!(sound["result"], "pass", "{sound}");
+    let extra = home.venv().join(SITE).join("extra.so");
+    fs::write(&extra, &fixture(GENERAL)[..3000]).expect("file");
+    let damaged = doctor();
+    assert_eq!(damaged["result"], "fail", "{damaged}");
+    assert!(damaged["found"].to_string().contains("extra.so of extra 1.0"), "{damaged}");
+    assert_eq!(home.inspect(&["--gpu", "T4"]).1, Some(1));
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn read(bytes: &[u8], trace: &mut Trace) {
     stream(&path, &image, trace);
 }
 
-/// Streams every binary of the image. A layer that is damaged ends it, as it ended the first pass.
+/// Streams every binary of the image. A layer that is damaged is named, as it was in the first pass.
 fn stream(path: &Path, image: &Image, trace: &mut Trace) {
     let mut streamed = 0;
     let mut each = |_: &_, contents: &mut dyn std::io::Read| {

@@ -15,7 +15,7 @@ Exit codes:
   1  a check failed
   2  invalid usage or configuration
   3  a GPU is required and there is none
-  4  nothing fails, but something is unknown (check, plan, why)";
+  4  nothing fails, but something is unknown (check, inspect, plan, why)";
 
 const FILES: &str = "\
 Files:

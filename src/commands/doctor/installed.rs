@@ -16,8 +16,8 @@ use super::{Finding, Outcome};
 use crate::commands::answer::findings::findings as found_before;
 use crate::commands::environments::scan_environments;
 use crate::commands::identity::today;
-use crate::commands::inspect::{driver_problem, kind, searched};
-use crate::engine::installed::{Installed, package_coverage};
+use crate::commands::inspect::{Rank, driver_problems, kind, searched};
+use crate::engine::installed::{Installed, package_coverage, package_damage};
 use crate::engine::{Assumptions, Fix, Level, Outcome as Answer, Target, evaluate, rows};
 
 /// Packages named of one environment.
@@ -58,6 +58,7 @@ impl Here {
     fn matters(&self, package: &Package) -> bool {
         let names = self.base.frameworks().iter().flat_map(|framework| &framework.packages);
         self.survey.device_code(package).next().is_some()
+            || self.survey.damage(package).is_some()
             || names.into_iter().any(|name| normalized(name) == package.normalized)
     }
 
@@ -132,28 +133,53 @@ pub(crate) fn binaries(here: &Here) -> Finding {
             "no GPU on this machine to check against; name one: warpscope inspect --gpu T4",
         );
     }
-    let mut judged = 0;
-    let (mut fails, mut fixes): (Vec<String>, Vec<String>) = Default::default();
+    let (mut judged, mut outcome) = (false, Outcome::Pass);
+    let (mut lines, mut fixes): (Vec<String>, Vec<String>) = Default::default();
     for (home, package, target) in each(here) {
-        let Some(sm) = target.sm else { continue };
-        let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
-        let runtime = home.cuda_runtime();
-        let reach = package_coverage(&here.survey, package, (sm, driver), runtime);
-        let Some(reach) = reach else { continue };
-        judged += 1;
-        if reach.outcome == Answer::Fails {
-            fails.push(format!("{}: {} ({})", target.label, reach.detail, home.root.display()));
+        let Some((found, detail)) = judge(here, home, package, target) else { continue };
+        judged = true;
+        outcome = match (found, outcome) {
+            (Outcome::Pass, _) => continue,
+            (Outcome::Fail, _) | (_, Outcome::Fail) => Outcome::Fail,
+            _ => Outcome::Warn,
+        };
+        let line = format!("{}: {detail} ({})", target.label, home.root.display());
+        if !lines.contains(&line) {
+            lines.push(line);
             fixes.extend(here.fix(package, target).filter(|fix| !fixes.contains(fix)));
         }
     }
-    match (judged, fails.is_empty()) {
-        (0, _) => skip("no installed package carries code for GPUs"),
-        (_, true) => pass("every package with device code supports every GPU of this machine"),
-        (_, false) => {
+    match (judged, lines.is_empty()) {
+        (false, _) => skip("no installed package carries code for GPUs"),
+        (true, true) => pass("every package with device code supports every GPU of this machine"),
+        (true, false) => {
             fixes.push("`warpscope inspect` shows every library".to_owned());
-            finding(Outcome::Fail, fails.join("\n"), fixes.join("\n"))
+            finding(outcome, lines.join("\n"), fixes.join("\n"))
         }
     }
+}
+
+/// How a package comes out on a GPU, as `inspect` judges it: of NVIDIA's own libraries only what is wrong with their files.
+fn judge(
+    here: &Here,
+    home: &Environment,
+    package: &Package,
+    target: &Target,
+) -> Option<(Outcome, String)> {
+    let damage = package_damage(&here.survey, package);
+    if Rank::of(package) == Rank::Nvidia {
+        return damage.map(|damage| (Outcome::Fail, damage));
+    }
+    let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
+    let runtime = home.cuda_runtime();
+    let reach = package_coverage(&here.survey, package, (target.sm?, driver), runtime)?;
+    let outcome = match reach.outcome {
+        Answer::Works => Outcome::Pass,
+        _ if damage.is_some() => Outcome::Fail,
+        Answer::Fails => Outcome::Fail,
+        _ => Outcome::Warn,
+    };
+    Some((outcome, reach.detail))
 }
 
 /// Every installed package with every GPU.
@@ -171,8 +197,8 @@ pub(crate) fn cuda(here: &Here) -> Finding {
         home.problems.iter().map(|problem| format!("{}: {problem}", home.root.display()))
     });
     let driver = homes.iter().flat_map(|home| {
-        let problem = |gpu: &Target| driver_problem(home, (&gpu.label, gpu.cuda.as_deref()));
-        let found = here.gpus.iter().filter_map(problem);
+        let gpus = here.gpus.iter().map(|gpu| (gpu.label.as_str(), gpu.cuda.as_deref()));
+        let found = driver_problems(home, gpus).into_iter();
         found.map(|problem| format!("{}: {problem}", home.root.display()))
     });
     let problems: Vec<String> = own.chain(driver).collect();

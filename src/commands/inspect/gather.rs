@@ -1,22 +1,19 @@
 //! From the names on the command line to everything found.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use warpscope_probes::inspect::EnvironmentScan;
-use warpscope_probes::inspect::binary::{OnDisk, Scan, scan_file, scan_source};
+use warpscope_probes::inspect::binary::{ScanError, scan_file};
 use warpscope_probes::inspect::env::{
-    CudaLibrary, DriverServes, EnvKind, Environment, Image, ImageError, ImageFile, Inventory,
-    Places, Progress, Sweep, driver_serves, normalized, read_image, stream_image,
+    EnvKind, Environment, Inventory, Places, Progress, Sweep, Unreadable, normalized,
 };
 use warpscope_probes::rules::RuleBase;
 
-use super::binaries;
+use super::driver::driver_problems;
 use super::report::{Group, Item, Judge, Report};
+use super::{binaries, image};
 use crate::commands::cli::{CliError, Options};
 use crate::commands::environments::scan;
 use crate::config::args;
@@ -51,11 +48,12 @@ pub(crate) fn report(
         judges,
         groups: Vec::new(),
         unreadable: Vec::new(),
-        inventory: Inventory::default(),
+        searched: Vec::new(),
+        incomplete: false,
     };
     files(&named.files, &mut report)?;
-    for image in &named.images {
-        report.groups.extend(image_groups(image, base, &report.judges)?);
+    for path in &named.images {
+        add_image(path, base, &mut report)?;
     }
     let places = named.folders.iter().chain(&named.roots).next();
     if everything || places.is_some() || !named.pids.is_empty() {
@@ -68,9 +66,10 @@ fn sort(names: &[PathBuf]) -> Result<Named, CliError> {
     let mut named = Named::default();
     for path in names.iter().cloned() {
         match () {
+            () if path.join("oci-layout").is_file() || is_archive(&path) => named.images.push(path),
             () if path.is_dir() => named.folders.push(path),
-            () if is_archive(&path) => named.images.push(path),
-            () if path.exists() => named.files.push(path),
+            // What may not be looked at is there as well.
+            () if path.try_exists().unwrap_or(true) => named.files.push(path),
             () => {
                 let pid = path.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
                     let name = path.display();
@@ -92,67 +91,49 @@ fn is_archive(path: &Path) -> bool {
 
 /// Binaries and wheels that were named by themselves.
 fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
-    let mut items = Vec::new();
+    let (mut items, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
-        let scan = scan_file(path).map_err(|error| CliError::Usage(error.to_string()))?;
         let name = short_name(path, paths.iter().map(PathBuf::as_path));
-        items.push(Item::of_file((path, name), &scan, &report.judges));
+        match scan_file(path) {
+            Ok(scan) => items.push(Item::of_file((path, name), &scan, &report.judges)),
+            Err(error) => errors.push(error),
+        }
     }
     if !items.is_empty() {
         report.groups.push(Group::of_files("files that were named", PathBuf::new(), items));
+    } else if let Some(error) = errors.first() {
+        return Err(CliError::Usage(error.to_string()));
     }
+    let place = |error: ScanError| Unreadable { reason: error.reason(), path: error.path };
+    report.left_out(errors.into_iter().map(place).collect());
     Ok(())
 }
 
-/// Binaries below a folder in which there is no environment; whether there are any.
+/// Binaries below a folder in which there is no environment; whether there are any, or places that could not be read.
 fn loose_binaries(folder: &Path, report: &mut Report) -> bool {
-    let scans = binaries::below(folder);
+    let below = binaries::below(folder);
     let relative = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
-    let items = scans
+    let items = below
+        .found
         .iter()
         .map(|(path, scan)| Item::of_file((path, relative(path)), scan, &report.judges));
     let mut items: Vec<Item> = items.collect();
     items.sort_by_key(Item::place);
-    let any = !items.is_empty();
+    let any = !items.is_empty() || !below.unreadable.is_empty();
     if any {
         report.groups.push(Group::of_files("binaries", folder.to_owned(), items));
     }
+    report.left_out(below.unreadable);
     any
 }
 
 /// What an image holds.
-fn image_groups(path: &Path, base: &RuleBase, judges: &[Judge]) -> Result<Vec<Group>, CliError> {
-    let usage = |error: ImageError| CliError::Usage(error.to_string());
-    let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
-    let scans = image_scans(path, &image).map_err(usage)?;
-    let survey =
-        EnvironmentScan { scans, inventory: image.inventory, ..EnvironmentScan::default() };
-    Ok(groups(&survey, base, judges, Some(path)))
-}
-
-/// The device code of an image's binaries. A layer can only be read forwards, and a binary has its table of contents at its end: each in turn
-/// goes through a file without a name.
-fn image_scans(path: &Path, image: &Image) -> Result<BTreeMap<PathBuf, Scan>, ImageError> {
-    let mut scans = BTreeMap::new();
-    let mut each = |file: &ImageFile, body: &mut dyn Read| {
-        let Ok(spooled) = spool(body) else { return };
-        if let Ok(scan) = scan_source(&file.path, &spooled)
-            && scan.has_device_code()
-        {
-            scans.insert(file.path.clone(), scan);
-        }
-    };
-    stream_image(path, image, &image.files, &mut each, &mut Progress::silent())?;
-    Ok(scans)
-}
-
-/// Copies a stream into a file that has no name and is gone with the handle.
-fn spool(body: &mut dyn Read) -> std::io::Result<OnDisk> {
-    let mut options = File::options();
-    options.read(true).write(true).custom_flags(libc::O_TMPFILE).mode(0o600);
-    let mut file = options.open(std::env::temp_dir())?;
-    std::io::copy(body, &mut file)?;
-    OnDisk::new(file)
+fn add_image(path: &Path, base: &RuleBase, report: &mut Report) -> Result<(), CliError> {
+    let survey = image::survey(path)?;
+    report.groups.extend(groups(&survey, base, &report.judges, Some(path)));
+    report.left_out(survey.inventory.unreadable);
+    report.left_out(survey.unreadable);
+    Ok(())
 }
 
 fn environments(
@@ -182,10 +163,9 @@ fn environments(
     }
     let survey = scan(inventory, &cancel);
     report.groups.extend(groups(&survey, base, &report.judges, None));
-    report
-        .unreadable
-        .extend(survey.inventory.unreadable.iter().cloned().chain(survey.unreadable.clone()));
-    report.inventory = survey.inventory;
+    report.unreadable.extend(survey.inventory.unreadable);
+    report.unreadable.extend(survey.unreadable);
+    report.searched = survey.inventory.searched;
     Ok(())
 }
 
@@ -230,14 +210,15 @@ fn group(
     let mut items: Vec<Item> = items.collect();
     items.sort_by_key(Item::place);
     let mut problems = home.problems.clone();
-    let driver = |judge: &Judge| driver_problem(home, (&judge.label, judge.cuda.as_deref()));
-    problems.extend(judges.iter().filter_map(driver));
+    let gpus = judges.iter().map(|judge| (judge.label.as_str(), judge.cuda.as_deref()));
+    problems.extend(driver_problems(home, gpus));
     Group {
         title: title(home, image),
         root: home.root.clone(),
         items,
         problems,
-        cuda: home.cuda.iter().filter(|library| library.wins).map(cuda_line).collect(),
+        cuda: home.cuda.clone(),
+        installed: home.packages.iter().map(|one| (one.name.clone(), one.full_version())).collect(),
     }
 }
 
@@ -265,31 +246,5 @@ pub(crate) fn kind(kind: EnvKind) -> &'static str {
         EnvKind::Process => "of a process",
         EnvKind::Program => "program",
         EnvKind::Folder => "folder",
-    }
-}
-
-fn cuda_line(library: &CudaLibrary) -> String {
-    let version = library.version.as_deref().unwrap_or("of unknown version");
-    format!("{} {version} by {}: {}", library.name, library.via, library.path.display())
-}
-
-/// Whether the driver of a GPU, which is for this CUDA, is too old for the runtime an environment would load.
-pub(crate) fn driver_problem(
-    home: &Environment,
-    (label, cuda): (&str, Option<&str>),
-) -> Option<String> {
-    let runtime = home.cuda_runtime()?;
-    let (major, minor) = cuda?.split_once('.')?;
-    let driver = (major.parse().ok()?, minor.parse().ok()?);
-    let (have, want) =
-        (format!("{}.{}", driver.0, driver.1), format!("{}.{}", runtime.0, runtime.1));
-    match driver_serves(driver, runtime) {
-        DriverServes::Fully => None,
-        DriverServes::MachineCodeOnly => Some(format!(
-            "the driver of {label} is for CUDA {have}, the runtime here is {want}: machine code runs, but PTX of that version does not compile"
-        )),
-        DriverServes::No => Some(format!(
-            "the driver of {label} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}"
-        )),
     }
 }

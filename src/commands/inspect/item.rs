@@ -10,7 +10,7 @@ use warpscope_probes::inspect::env::Package;
 use super::cpu;
 use super::report::{Answer, Item, Judge, LIBRARIES, MISSING, Rank, has_code};
 use crate::engine::Outcome;
-use crate::engine::installed::{TargetCoverage, package_coverage, target_coverage};
+use crate::engine::installed::{TargetCoverage, package_coverage, package_damage, target_coverage};
 
 /// NVIDIA's own libraries outside its `nvidia-` packages, as conda names them.
 const OF_CONDA: &[&str] = &[
@@ -35,7 +35,7 @@ const BY_THEMSELVES: &[&str] =
     &["nvidia-dali", "nvidia-modelopt", "nvidia-nvimgcodec", "cuda-python"];
 
 impl Rank {
-    fn of(package: &Package) -> Self {
+    pub(crate) fn of(package: &Package) -> Self {
         let starts = |list: &[&str]| list.iter().any(|one| package.normalized.starts_with(one));
         match package.normalized.as_str() {
             "torch" | "pytorch" => Self::Torch,
@@ -65,15 +65,16 @@ impl Item {
             version: package.full_version(),
             scans: survey.device_code(package).cloned().collect(),
             answers: judged.collect(),
-            damage: None,
+            damage: package_damage(survey, package),
+            unread: survey.damage(package).is_some_and(|damage| damage.is_unread),
             rank,
         }
     }
 
     /// A binary or a wheel, and what to call it.
     pub(super) fn of_file((path, name): (&Path, String), scan: &Scan, judges: &[Judge]) -> Self {
-        let scans: Vec<Scan> =
-            scan.binaries().iter().filter(|one| one.has_device_code()).cloned().collect();
+        let tells = |one: &&Scan| one.has_device_code() || !one.warnings.is_empty();
+        let scans: Vec<Scan> = scan.binaries().iter().filter(tells).cloned().collect();
         let cut = scan.binaries().iter().find_map(|one| one.damage.clone());
         let damage = scan.damage.clone().or(cut).map(|damage| printable_damage(&damage));
         let judge = |judge: &Judge| {
@@ -84,7 +85,9 @@ impl Item {
         // Of what is not whole nothing is said but that.
         let judges = judges.iter().filter(|_| damage.is_none());
         let answers = judges.map(judge).collect();
-        Self { name, version: String::new(), scans, answers, damage, rank: Rank::Other }
+        let unread = !scans.iter().any(Scan::has_device_code) && !scans.is_empty();
+        let (version, rank) = (String::new(), Rank::Other);
+        Self { name, version, scans, answers, damage, unread, rank }
     }
 
     /// PyTorch first, NVIDIA's libraries last; between them what fails most comes first, what cannot be told last.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpscope_probes::inspect::binary::{Coverage, Scan, Target};
-use warpscope_probes::inspect::env::{CudaLibrary, Environment, Searched, Unreadable};
+use warpscope_probes::inspect::env::{CudaLibrary, Searched, Unreadable};
 
 use super::report::{Answer as Found, Group, Item, Judge, Report};
 use crate::engine::Outcome;
@@ -29,9 +29,8 @@ struct Home<'a> {
     root: String,
     about: &'a str,
     problems: &'a [String],
-    cuda: Vec<&'a CudaLibrary>,
-    /// Every installed package with its version, with device code or without.
-    installed: BTreeMap<&'a str, String>,
+    cuda: &'a [CudaLibrary],
+    installed: &'a BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]
@@ -63,7 +62,7 @@ struct Package<'a> {
     environment: String,
     package: &'a str,
     version: &'a str,
-    /// Why a file that was named is not whole.
+    /// What is wrong with its files.
     damage: Option<&'a str>,
     gpus: Vec<Answer<'a>>,
 }
@@ -85,27 +84,24 @@ pub(crate) fn document(report: &Report) -> Document<'_> {
         || report.groups.iter().flat_map(|group| group.items.iter().map(move |item| (group, item)));
     Document {
         schema: SCHEMA,
-        environments: report.groups.iter().map(|group| home(group, report)).collect(),
+        environments: report.groups.iter().map(home).collect(),
         libraries: items()
             .flat_map(|(_, item)| item.scans.iter().map(move |scan| (item, scan)))
             .map(|(item, scan)| library(item, scan, &report.judges))
             .collect(),
         packages: items().map(|(group, item)| package(group, item, &report.judges)).collect(),
         unreadable: &report.unreadable,
-        searched: &report.inventory.searched,
+        searched: &report.searched,
     }
 }
 
-fn home<'a>(group: &'a Group, report: &'a Report) -> Home<'a> {
-    let known: Option<&Environment> =
-        report.inventory.environments.iter().find(|one| one.root == group.root);
-    let packages = known.iter().flat_map(|home| &home.packages);
+fn home(group: &Group) -> Home<'_> {
     Home {
         root: group.root.display().to_string(),
         about: &group.title,
         problems: &group.problems,
-        cuda: known.iter().flat_map(|home| &home.cuda).collect(),
-        installed: packages.map(|one| (one.name.as_str(), one.full_version())).collect(),
+        cuda: &group.cuda,
+        installed: &group.installed,
     }
 }
 

@@ -1,14 +1,18 @@
 //! `warpscope inspect`: what is installed, and which GPUs its binaries can run on.
 //!
-//! A name is what it is on disk: a number is a process, a folder an environment, an archive of layers an image, anything else a binary or a
+//! A name is what it is on disk: a number is a process, a folder an environment or an image in OCI's layout, an archive of layers an image, anything else a binary or a
 //! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
 
-pub(crate) use gather::{driver_problem, kind};
+pub(crate) use driver::driver_problems;
+pub(crate) use gather::kind;
+pub(crate) use report::Rank;
 pub(crate) use searched::searched;
 
 mod binaries;
 mod cpu;
+mod driver;
 mod gather;
+mod image;
 mod item;
 mod json;
 mod report;
@@ -33,7 +37,7 @@ use crate::engine::Target;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "inspect",
     about: "Show what is installed and which GPUs its binaries support; exits with 1 if one does not support yours",
-    more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. A folder that is no environment is searched for environments, then for binaries; of a process, what it has mapped is read. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine, or is damaged, and with 4 if nothing could be judged.",
+    more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. A folder that is no environment is searched for environments, then for binaries; of a process, what it has mapped is read. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine, or is damaged, and with 4 if nothing could be judged, or a part of what was named could not be looked at.",
     args: &[
         &[&args::INSPECTED, &args::SEARCHED],
         NAMED_GPUS,

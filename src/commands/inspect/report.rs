@@ -1,11 +1,12 @@
 //! What inspection found, as text and JSON show it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use warpscope_kernels::Sm;
 use warpscope_kernels::image::Isa;
 use warpscope_probes::inspect::binary::{Missing, Scan};
-use warpscope_probes::inspect::env::{Inventory, Unreadable};
+use warpscope_probes::inspect::env::{CudaLibrary, Searched, Unreadable};
 
 use crate::commands::cli::Exit;
 use crate::engine::Outcome;
@@ -42,8 +43,10 @@ pub(super) struct Item {
     pub(super) scans: Vec<Scan>,
     /// One per GPU; none where there is no device code to judge.
     pub(super) answers: Vec<Option<Answer>>,
-    /// Why a file that was named is not whole.
+    /// What is wrong with its files.
     pub(super) damage: Option<String>,
+    /// Whether a binary of it could not be read, so that what it holds is not known.
+    pub(super) unread: bool,
     /// Its place among the packages of an environment.
     pub(super) rank: Rank,
 }
@@ -54,19 +57,28 @@ pub(super) struct Group {
     pub(super) root: PathBuf,
     pub(super) items: Vec<Item>,
     pub(super) problems: Vec<String>,
-    pub(super) cuda: Vec<String>,
+    /// CUDA libraries in reach.
+    pub(super) cuda: Vec<CudaLibrary>,
+    /// Every installed package with its version, with device code or without.
+    pub(super) installed: BTreeMap<String, String>,
 }
 
 impl Group {
     /// Files that belong to no environment.
     pub(super) fn of_files(title: &str, root: PathBuf, items: Vec<Item>) -> Self {
         let title = title.to_owned();
-        Self { title, root, items, problems: Vec::new(), cuda: Vec::new() }
+        let (problems, cuda, installed) = Default::default();
+        Self { title, root, items, problems, cuda, installed }
     }
 
     /// Whether there is more to say than that it is there.
     pub(super) fn tells(&self) -> bool {
-        !(self.items.is_empty() && self.problems.is_empty() && self.cuda.is_empty())
+        !(self.items.is_empty() && self.problems.is_empty() && self.loaded().next().is_none())
+    }
+
+    /// The CUDA libraries that would be loaded.
+    pub(super) fn loaded(&self) -> impl Iterator<Item = &CudaLibrary> {
+        self.cuda.iter().filter(|library| library.wins)
     }
 }
 
@@ -75,7 +87,10 @@ pub(super) struct Report {
     pub(super) judges: Vec<Judge>,
     pub(super) groups: Vec<Group>,
     pub(super) unreadable: Vec<Unreadable>,
-    pub(super) inventory: Inventory,
+    /// Where environments were looked for.
+    pub(super) searched: Vec<Searched>,
+    /// Whether a part of what was named was not looked at.
+    pub(super) incomplete: bool,
 }
 
 impl Report {
@@ -83,17 +98,23 @@ impl Report {
         self.groups.iter().flat_map(|group| &group.items)
     }
 
-    /// Fails where something has no code for a GPU or is damaged; unknown where GPUs were asked about and nothing could be judged.
+    /// Adds places that could not be read, of what was named.
+    pub(super) fn left_out(&mut self, places: Vec<Unreadable>) {
+        self.incomplete |= !places.is_empty();
+        self.unreadable.extend(places);
+    }
+
+    /// Fails where something has no code for a GPU or is damaged; unknown where GPUs were asked about and nothing could be judged, or
+    /// where a part of what was named was not looked at.
     pub(super) fn exit(&self) -> Exit {
-        let mut outcomes = self.items().flat_map(|item| &item.answers).flatten();
-        let fails = outcomes.any(|answer| answer.reach.outcome == Outcome::Fails)
-            || self.items().any(|item| item.damage.is_some());
-        let judged = self.items().flat_map(|item| &item.answers).any(Option::is_some);
+        let outcomes = || self.items().flat_map(|item| &item.answers).flatten();
+        let is = |wanted: Outcome| outcomes().any(|answer| answer.reach.outcome == wanted);
+        let judged = || is(Outcome::Works) || is(Outcome::Partial);
         match () {
-            () if fails => Exit::CheckFailed,
-            () if !self.judges.is_empty() && !judged && self.items().next().is_some() => {
-                Exit::Unknown
-            }
+            () if is(Outcome::Fails) => Exit::CheckFailed,
+            () if self.items().any(|item| item.damage.is_some()) => Exit::CheckFailed,
+            () if self.incomplete => Exit::Unknown,
+            () if !self.judges.is_empty() && !judged() => Exit::Unknown,
             () => Exit::Fine,
         }
     }
@@ -101,7 +122,7 @@ impl Report {
 
 /// Where an item stands among the others, first to last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub(crate) enum Rank {
     /// PyTorch, which the others stand on.
     Torch,
     /// Anything else.

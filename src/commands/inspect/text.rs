@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use warpscope_probes::inspect::binary::{Coverage, Scan};
+use warpscope_probes::inspect::env::CudaLibrary;
 
 use super::report::{Answer, Group, Item, Judge, Rank, Report, has_code};
 use super::searched::searched;
@@ -20,6 +21,7 @@ const SUMMED: usize = 6;
 const NAMES: usize = 3;
 
 const UNTIL_COMPILED: &str = "unknown until compiled: it has no device code; its kernels are compiled at run time or are in packages it uses";
+const UNTIL_READ: &str = "unknown: not all of it could be read";
 const UNTIL_LOADED: &str = "unknown until compiled or loaded: its device code is data, which the CUDA runtime does not load on its own";
 
 pub(crate) fn text(report: &Report, style: Style) -> String {
@@ -43,7 +45,7 @@ pub(crate) fn text(report: &Report, style: Style) -> String {
             let _ = writeln!(text, "{}", clean(&line, style.ascii));
         }
     }
-    for one in &report.inventory.searched {
+    for one in &report.searched {
         wrapped(&mut text, &words(style).clean(&searched(one)), 0, 2, words(style));
     }
     text
@@ -75,8 +77,8 @@ fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
             wrapped(&mut text, &line, 2, 6, words);
         }
     }
-    let (folded, told): (Vec<&Item>, Vec<&Item>) =
-        group.items.iter().partition(|item| item.rank == Rank::Nvidia);
+    let is_folded = |item: &&Item| item.rank == Rank::Nvidia && item.damage.is_none();
+    let (folded, told): (Vec<&Item>, Vec<&Item>) = group.items.iter().partition(is_folded);
     for item in told {
         text += &one_item(item, judges, style);
     }
@@ -91,13 +93,18 @@ fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
     if group.items.is_empty() {
         text += "  no package with device code\n";
     }
-    for line in &group.cuda {
-        wrapped(&mut text, &format!("loads {}", words.clean(line)), 2, 4, words);
+    for library in group.loaded() {
+        wrapped(&mut text, &format!("loads {}", words.clean(&cuda_line(library))), 2, 4, words);
     }
     for problem in &group.problems {
         wrapped(&mut text, &format!("! {}", words.clean(problem)), 2, 4, words);
     }
     text + "\n"
+}
+
+fn cuda_line(library: &CudaLibrary) -> String {
+    let version = library.version.as_deref().unwrap_or("of unknown version");
+    format!("{} {version} by {}: {}", library.name, library.via, library.path.display())
 }
 
 /// One line per GPU: what fails, runs in part and works there.
@@ -132,12 +139,11 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     let words = words(style);
     let name = format!("  {} {}", item.name, item.version);
     let mut text = format!("{}\n", clean(name.trim_end(), style.ascii));
-    if let Some(damage) = &item.damage {
-        let line = format!("{} {}", words.symbol(Outcome::Fails), words.clean(damage));
-        wrapped(&mut text, &line, 4, 6, words);
-    } else if !item.scans.iter().any(has_code) && !item.answers.iter().any(Option::is_some) {
-        let why = if item.scans.is_empty() { UNTIL_COMPILED } else { UNTIL_LOADED };
-        wrapped(&mut text, &format!("{} {why}", words.symbol(Outcome::Unknown)), 4, 6, words);
+    // An answer about a GPU says what is damaged.
+    if item.answers.iter().all(Option::is_none)
+        && let Some((outcome, why)) = unjudged(item)
+    {
+        wrapped(&mut text, &format!("{} {}", words.symbol(outcome), words.clean(why)), 4, 6, words);
     }
     for (numbers, answer) in merged(&item.answers) {
         let reach = &answer.reach;
@@ -161,6 +167,18 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
         wrapped(&mut text, &rest(item, &folded), 4, 6, words);
     }
     text
+}
+
+/// Why nothing is said of GPUs, where no GPU that was named is the reason.
+fn unjudged(item: &Item) -> Option<(Outcome, &str)> {
+    let why = match &item.damage {
+        Some(damage) => return Some((Outcome::Fails, damage)),
+        None if item.scans.iter().any(has_code) => return None,
+        None if item.unread => UNTIL_READ,
+        None if item.scans.is_empty() => UNTIL_COMPILED,
+        None => UNTIL_LOADED,
+    };
+    Some((Outcome::Unknown, why))
 }
 
 /// Answers with the numbers of the GPUs they are for; GPUs with the same one stand together.

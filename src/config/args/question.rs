@@ -63,7 +63,7 @@ args! {
         .key_help("Folders of your own rules, besides the folder rules beside this file")
         .help("Read rules (*.toml) from this folder too; they take precedence over the built-in ones; may be repeated");
     INSPECTED: Vec<PathBuf> = operand(Form::Operand, "WHAT", Kind::Paths)
-        .help("Binary, wheel, environment folder, image.tar or process id; everything on this machine if omitted");
+        .help("Binary, wheel, environment folder, image (image.tar or a folder in OCI's layout) or process id; everything on this machine if omitted");
     SEARCHED: Vec<PathBuf> = option("root", "DIR", Kind::Folders)
         .help("Search below this folder for environments too, within the same bounds as below the home; may be repeated");
     FILTER: Vec<String> = operand(Form::Operand, "WORD", Kind::List)

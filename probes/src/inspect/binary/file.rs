@@ -33,13 +33,18 @@ pub enum Why {
 
 impl fmt::Display for ScanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = printable(&self.path.to_string_lossy());
+        write!(f, "{}: {}", printable(&self.path.to_string_lossy()), self.reason())
+    }
+}
+
+impl ScanError {
+    /// Why, without the file.
+    pub fn reason(&self) -> String {
         match &self.why {
-            Why::Read(error) => write!(f, "{path}: {error}"),
-            Why::Unrecognised => write!(
-                f,
-                "{path}: not a binary that can hold GPU code; give a library, a program, a wheel, .cubin, .fatbin, .ptx or .a"
-            ),
+            Why::Read(error) => error.to_string(),
+            Why::Unrecognised => {
+                "not a binary that can hold GPU code; give a library, a program, a wheel, .cubin, .fatbin, .ptx or .a".to_owned()
+            }
         }
     }
 }

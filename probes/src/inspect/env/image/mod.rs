@@ -24,12 +24,13 @@ pub use store::Packing;
 
 use self::tar::{Kind, Member};
 use super::disk::Disk;
-use super::inventory::Inventory;
+use super::inventory::{Inventory, Unreadable};
 use super::metadata::is_library;
 use super::places::Places;
 use super::progress::Progress;
 use super::sweep;
 use super::tree::{Node, Tree};
+use crate::text::printable;
 use manifest::Described;
 use store::Store;
 
@@ -126,18 +127,20 @@ fn image(described: Described, tree: Tree, progress: &mut Progress<'_>) -> Image
     Image { name, architecture, vars, layers, inventory, files }
 }
 
-/// Streams files of an image to `each`, in the order they lie in it; of several names of one file, one.
+/// Streams files of an image to `each`, in the order they lie in it; of several names of one file, one. Gives the layers that could not be
+/// read to their end.
 ///
 /// # Errors
-/// When the image or one of its layers cannot be read.
+/// When the image cannot be read.
 pub fn stream_image(
     path: &Path,
     image: &Image,
     wanted: &[ImageFile],
     each: &mut dyn FnMut(&ImageFile, &mut dyn Read),
     progress: &mut Progress<'_>,
-) -> Result<(), ImageError> {
+) -> Result<Vec<Unreadable>, ImageError> {
     let store = Store::open(path, progress)?;
+    let mut unreadable = Vec::new();
     for (number, name) in image.layers.iter().enumerate() {
         let wanted: HashMap<u64, &ImageFile> = wanted
             .iter()
@@ -148,7 +151,6 @@ pub fn stream_image(
             continue;
         }
         progress.at(&path.join(name));
-        let error = |error| ImageError::Io(path.join(name), error);
         let read = store.layer(name).and_then(|layer| {
             tar::members(layer, &mut |member, contents| {
                 if progress.cancelled() {
@@ -162,9 +164,12 @@ pub fn stream_image(
                 Ok(true)
             })
         });
-        read.map_err(error)?;
+        if let Err(error) = read {
+            let (path, reason) = (path.join(name), printable(&error.to_string()));
+            unreadable.push(Unreadable { path, reason });
+        }
     }
-    Ok(())
+    Ok(unreadable)
 }
 
 /// Layers laid one over the other.
