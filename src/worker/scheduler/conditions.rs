@@ -6,12 +6,11 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::process::{Process, ProcessKind};
 use warpscope_probes::{Frame, Gpu};
 
+use crate::worker::TimingMode;
+use crate::worker::gpu::tier;
+
 /// Utilisation up to which a GPU counts as idle, percent.
 const IDLE_PCT: f32 = 1.0;
-/// Memory that stays free beside the benchmark's own.
-const SPARE_BYTES: u64 = 1 << 30;
-/// What the benchmark may take of a GPU, most first.
-const MEMORY_TIERS: &[u64] = &[256 << 20, 128 << 20, 64 << 20, 32 << 20];
 /// Power above the idle minimum that still counts as idle, as a factor.
 const IDLE_POWER: f64 = 1.1;
 
@@ -104,7 +103,7 @@ pub fn conditions(frame: &Frame, gpu: &Gpu, own: &[u32]) -> Conditions {
     let processes: Vec<&Process> =
         frame.processes.iter().filter(|p| p.gpu == gpu.key && !own.contains(&p.pid)).collect();
     let free = gpu.vitals.memory_free_bytes.value().map(|bytes| bytes.0);
-    let memory_bytes = memory(free);
+    let memory_bytes = free.and_then(|free| tier(free, TimingMode::Burst)).unwrap_or(0);
     let always = standing(frame, gpu)
         .or_else(|| somebody(&processes))
         .or_else(|| free.filter(|_| memory_bytes == 0).map(Blocker::Memory));
@@ -116,12 +115,6 @@ pub fn conditions(frame: &Frame, gpu: &Gpu, own: &[u32]) -> Conditions {
         blind: frame.host.machine.container.value().is_some(),
         memory_bytes,
     }
-}
-
-/// The most the benchmark may take beside what stays free; 0 where even the least is too much.
-fn memory(free: Option<u64>) -> u64 {
-    let room = free.unwrap_or(0).saturating_sub(SPARE_BYTES);
-    MEMORY_TIERS.iter().copied().find(|bytes| *bytes <= room).unwrap_or(0)
 }
 
 /// What forbids it whatever anybody does on it.
@@ -268,11 +261,17 @@ mod tests {
 
     #[test]
     fn the_memory_shrinks_with_the_free_memory() {
+        let memory = |free: Reading<Bytes>| {
+            let (frame, mut gpu) = idle();
+            gpu.vitals.memory_free_bytes = free;
+            conditions(&frame, &gpu, &[]).memory_bytes
+        };
         for (free_mib, memory_mib) in
             [(4000, 256), (1024 + 200, 128), (1024 + 64, 64), (1024 + 40, 32), (1024, 0)]
         {
-            assert_eq!(memory(Some(free_mib << 20)), memory_mib << 20, "{free_mib}");
+            let free = Reading::Value(Bytes(free_mib << 20));
+            assert_eq!(memory(free), memory_mib << 20, "{free_mib}");
         }
-        assert_eq!(memory(None), 0, "unknown is not free");
+        assert_eq!(memory(Reading::Unsupported), 0, "unknown is not free");
     }
 }
