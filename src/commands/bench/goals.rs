@@ -147,12 +147,13 @@ impl DeviceResult {
         if let Some(frame) = frame {
             identity::add_machine(&mut run, frame);
         }
-        let at_ms = Some(identity::now_ms());
+        let at_ms = identity::now_ms();
         let samples = points.iter().map(|point| point.t_ns.len() as u64).sum();
-        let taken = |point| Record::Point(Box::new(Taken { at_ms, point, window: None }));
+        let taken =
+            |point| Record::Point(Box::new(Taken { at_ms: Some(at_ms), point, window: None }));
         let mut records = vec![Record::Run(Box::new(run))];
         records.extend(points.into_iter().map(taken));
-        records.push(Record::End(End { samples, ..End::default() }));
+        records.push(Record::End(End { at_ms, samples, ..End::default() }));
         records
     }
 }
@@ -326,6 +327,11 @@ mod tests {
         let text = table(&simulated);
         assert!(text.contains("simulated: no ratios") && text.contains("not measured"), "{text}");
         assert!(simulated.is_fine() && simulated.records(None).is_empty());
-        assert_eq!(result(vec![1.0], false).records(None).len(), 4, "run, both sides, end");
+        let records = result(vec![1.0], false).records(None);
+        assert_eq!(records.len(), 4, "run, both sides, end");
+        let [.., Record::Point(last), Record::End(end)] = &records[..] else {
+            panic!("{records:?}")
+        };
+        assert_eq!(Some(end.at_ms), last.at_ms, "it ends with its last point");
     }
 }
