@@ -2,6 +2,7 @@
 
 pub(crate) mod against;
 pub(crate) mod autotune;
+mod conflicts;
 pub mod decoder;
 pub(crate) mod goals;
 pub(crate) mod interleave;
@@ -13,7 +14,7 @@ use std::path::Path;
 use super::output;
 use crate::commands::bench::decoder::{BenchRequest, BenchResult, run_and, show};
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, ON_GPU, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, ON_GPU, Options, STYLE,
 };
 use crate::commands::gpu::outcome::Outcome;
 use crate::config::args::{self, BenchDevice};
@@ -70,6 +71,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 
 /// Runs the benchmark once and prints what it reached.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    conflicts::check(options)?;
     if options.get(&args::TUNE_VARIANTS) {
         return tune(options);
     }
@@ -78,9 +80,6 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     }
     if options.get(&args::GOALS) {
         return goals::run(options);
-    }
-    if matches!(options.form(), Form::Markdown | Form::Csv) {
-        return Err(CliError::Usage("--markdown and --csv require --against".to_owned()));
     }
     if options.get(&args::BENCH_DEVICE) == BenchDevice::Cpu && !options.get(&args::PATHS).is_empty()
     {
