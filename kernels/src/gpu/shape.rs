@@ -17,6 +17,18 @@ pub struct Shape {
     pub context: u32,
 }
 
+impl Shape {
+    /// Refuses a size that a kernel does not have: it would be told as if it counted.
+    pub(crate) fn only(self, has: &[&str]) -> Result<Self, String> {
+        let Self { m, n, k, group, context } = self;
+        let all = [("m", m), ("n", n), ("k", k), ("group", group), ("context", context)];
+        match all.iter().find(|(name, size)| *size > 0 && !has.contains(name)) {
+            Some((name, size)) => Err(format!("it has no {name}; give 0 instead of {size}")),
+            None => Ok(self),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_zero(value: &u32) -> bool {
     *value == 0

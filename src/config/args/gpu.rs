@@ -19,7 +19,7 @@ args! {
     CUBLAS: Option<PathBuf> = option("cublas", "PATH", Kind::Path)
         .help("Use this libcublas, and the libcublasLt beside it, instead of the copies found on this machine");
     SHAPE: Option<Shape> = option("shape", "M,N,K", Kind::Shape)
-        .help("Time GPU kernels at this size instead of their default sizes: rows, columns and inner dimension, such as 16,4096,4096");
+        .help("Time GPU kernels at this size instead of their default sizes: rows, columns and inner dimension, such as 16,4096,4096; 0 for what a kernel does not have");
     VARIANT: Option<String> = option("variant", "NAME", Kind::Text)
         .help("Time this variant of the kernels selected with --kernel instead of the default; an unknown name lists the variants");
     TUNE_VARIANTS: bool = switch(&[("tune", "on")])

@@ -67,7 +67,16 @@ pub(super) fn attention(at: &[Slot]) -> Attention {
 /// Most positions of the work, so that sizes stay far from 2³².
 const MOST_KEYS: u32 = 1 << 17;
 
+/// The size of an attention: queries, the length of a head, positions before.
+fn sized(shape: Shape) -> Result<Shape, String> {
+    match shape.only(&["m", "k", "context"])?.k {
+        0 | HEAD => Ok(Shape { k: HEAD, ..shape }),
+        k => Err(format!("heads have {HEAD} numbers; give that or 0 instead of k = {k}")),
+    }
+}
+
 fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Work, String> {
+    let shape = sized(shape)?;
     let (tokens, keys) = (shape.m, shape.m + shape.context);
     if tokens == 0 || keys > MOST_KEYS {
         return Err(format!("{tokens} queries on {keys} keys; 1 to {MOST_KEYS} keys can be"));
@@ -96,6 +105,7 @@ fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<W
 }
 
 fn decode_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Work, String> {
+    let shape = sized(shape)?;
     let keys = shape.context;
     if shape.m != 1 || keys == 0 || keys > MOST_KEYS {
         return Err(format!("one query on 1 to {MOST_KEYS} keys, not {} on {keys}", shape.m));

@@ -36,6 +36,7 @@ fn rows(
     reads: usize,
     plan: impl Fn(&[Slot]) -> Result<Launch, String> + 'static,
 ) -> Result<Work, String> {
+    shape.only(&["m", "n"])?;
     let count = shape.m as usize * shape.n as usize;
     if count == 0 || u32::try_from(count).is_err() {
         return Err(format!("{}×{} numbers cannot be", shape.m, shape.n));

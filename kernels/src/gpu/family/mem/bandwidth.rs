@@ -182,7 +182,7 @@ fn cases<S: Stream>(facts: &DeviceFacts) -> Vec<Case> {
 }
 
 fn timed<S: Stream>(facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<Work, String> {
-    let bytes = u64::from(shape.n) << 10;
+    let bytes = u64::from(shape.only(&["n"])?.n) << 10;
     S::launch(facts, &[NOWHERE; 3], bytes)?;
     let written = if S::WRITES { bytes } else { found_bytes(facts, bytes) };
     if S::READ as u64 * bytes + written > arena {

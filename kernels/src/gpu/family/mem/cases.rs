@@ -191,7 +191,7 @@ fn scan_work(
     arena: u64,
     (launches, found): (Scan, usize),
 ) -> Result<Work, String> {
-    let bytes = u64::from(shape.n) << 10;
+    let bytes = u64::from(shape.only(&["n"])?.n) << 10;
     let small = u32::try_from(bytes).ok().filter(|bytes| u64::from(*bytes) + 32 <= arena);
     let small = small.filter(|bytes| *bytes > 0);
     let count = small.ok_or_else(|| format!("{bytes} bytes are not scanned at once"))?;

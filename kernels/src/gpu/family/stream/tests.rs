@@ -178,7 +178,11 @@ fn sizes_that_cannot_be_are_refused_in_words() {
         ("nf4.f16", shape(1, 1 << 20, 1 << 20), "2^32"),
         ("mem.read", shape(0, 0, 0), "multiple of 16"),
         ("mem.copy", shape(0, u32::MAX, 0), "too many"),
+        ("mem.read", shape(1, 1024, 0), "no m; give 0 instead of 1"),
+        ("mem.triad", shape(0, 1024, 64), "no k; give 0 instead of 64"),
         ("hash", shape(0, 1 << 30, 0), "not scanned"),
+        ("hash", shape(0, 1024, 1), "no k"),
+        ("w4.dequant", shape(1, 128, 128), "no m"),
         ("ref.fp64", shape(1, 1, 1), "not timed"),
     ] {
         let kernel = kernels().find(|kernel| kernel.id == id).expect("the kernel is there");

@@ -95,7 +95,7 @@ fn work<W: Widened>(facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
 }
 
 fn timed<W: Widened>(shape: Shape, arena: u64) -> Result<Work, String> {
-    let Shape { n, k, .. } = shape;
+    let Shape { n, k, .. } = shape.only(&["n", "k"])?;
     let parts = (W::PATH.parts)(n as usize, k as usize);
     let plan = move |slots: &[Slot]| W::launch(&slots[1..], slots[0], Element::F16, shape);
     plan(&vec![NOWHERE; 1 + parts.len()])?;

@@ -53,8 +53,12 @@ fn works(kernel: &GpuKernel, facts: &DeviceFacts) -> Vec<Work> {
     if (kernel.works)(facts, 256 << 20).is_empty() {
         return Vec::new();
     }
-    let works: Vec<Work> =
-        SHAPES.into_iter().filter_map(|shape| (kernel.work)(facts, shape).ok()).collect();
+    // What a kernel does not have is zero.
+    let sizes = |Shape { m, n, k, .. }| [(m, n, k), (m, n, 0), (0, n, k), (0, n, 0)];
+    let work = |size| {
+        sizes(size).into_iter().find_map(|(m, n, k)| (kernel.work)(facts, shape(m, n, k)).ok())
+    };
+    let works: Vec<Work> = SHAPES.into_iter().filter_map(work).collect();
     // What chooses the largest takes one row.
     let least = if kernel.id.starts_with("argmax") { 1 } else { SHAPES.len() };
     assert!(works.len() >= least, "{} takes no small size", kernel.id);
