@@ -11,7 +11,7 @@ use super::stream::{
 };
 pub use super::stream::{Formats, Operands};
 use crate::Dtype;
-use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Variant};
+use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Route, Shape, Variant};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 8;
@@ -130,6 +130,16 @@ fn split(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> u32
     [1, 2, 4].iter().find(|s| enough(s)).copied().unwrap_or(8).min(useful)
 }
 
+/// How a device does it: on CUDA cores, and many tokens on tensor cores where it has those.
+fn cores(cuda: Route, facts: &DeviceFacts, input: Element) -> Route {
+    match cuda {
+        Route::Native { by } if has_tensor_cores(facts, input) => {
+            Route::Native { by: format!("{by}, from {MMA_TOKENS} tokens on mma.m16n8k16") }
+        }
+        other => other,
+    }
+}
+
 const SELECTION: Selection = Selection { variants, chosen, ..Selection::NONE };
 
 /// The ways that a device has.
@@ -222,10 +232,10 @@ impl Streamed for F32 {
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
     kernel::<F16>("fp16 weights, one to eight tokens", "gemv", Dtype::Fp16, |facts| {
-        route(FP32, facts)
+        cores(route(FP32, facts), facts, Element::F16)
     }),
     kernel::<Bf16>("bf16 weights, one to eight tokens", "gemv", Dtype::Bf16, |facts| {
-        route(BF16, facts)
+        cores(route(BF16, facts), facts, Element::Bf16)
     }),
     kernel::<F32>("fp32 weights, one to eight tokens", "gemv", Dtype::Fp32, |facts| {
         route(FP32, facts)

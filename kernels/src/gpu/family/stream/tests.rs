@@ -190,3 +190,31 @@ fn sizes_that_cannot_be_are_refused_in_words() {
         assert!(error.contains(why), "{id}: {error}");
     }
 }
+
+/// On sm_80 and later, products of many tokens run on tensor cores, and those of one do not.
+#[test]
+fn the_route_names_every_instruction_that_runs() {
+    for (facts, id) in devices().flat_map(|f| ["gemv.f16", "gemv.bf16"].map(|id| (f.clone(), id))) {
+        let kernel = kernels().find(|kernel| kernel.id == id).expect("the kernel is there");
+        let on_tensor_cores = |m| {
+            let shape = Shape { m, n: 1024, k: 2048, ..Shape::default() };
+            (kernel.work)(&facts, shape).expect("the size is possible").variant == "mma"
+        };
+        let has = facts.sm >= Sm::new(8, 0);
+        assert_eq!([1, 3].map(on_tensor_cores), [false, has], "{id} {}", facts.sm);
+        let (Route::Native { by } | Route::Emulated { by }) = (kernel.route)(&facts) else {
+            panic!("{id} runs everywhere")
+        };
+        let first = if has { "fma.f32, from 3 tokens on mma.m16n8k16" } else { &by };
+        assert_eq!((by.as_str(), by.contains("mma.m")), (first, has), "{id} {}", facts.sm);
+    }
+}
+
+#[test]
+fn memory_is_read_beyond_every_cache() {
+    for facts in devices() {
+        let kernel = kernels().find(|kernel| kernel.id == "mem.read").expect("the kernel is there");
+        let largest = (kernel.works)(&facts, 2 << 30).pop().expect("there is room");
+        assert!(largest.bytes > 2.0 * facts.l2_bytes as f64, "{}", facts.sm);
+    }
+}
