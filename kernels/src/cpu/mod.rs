@@ -28,8 +28,8 @@ mod team;
 
 pub use aligned::Aligned;
 pub use ceiling::{
-    BF16_LOOPS, FMA_LOOPS, FmaLoop, READ_LOOPS, ReadLoop, fastest_fma, fastest_read,
-    fma_flop_per_s, last_level_cache_bytes, read_bytes_per_s,
+    BF16_LOOPS, CleanPasses, FMA_LOOPS, FmaLoop, READ_LOOPS, READ_TRIES, ReadLoop, ReadTest,
+    fastest_fma, fastest_read, fma_flop_per_s, last_level_cache_bytes, read_bytes_per_s,
 };
 pub use elementwise::{attend, rms_norm, rotate, swiglu};
 pub use feature::{FEATURES, Feature};
@@ -38,6 +38,6 @@ pub use gemm::{GEMMS, GemmSpec, TILE, from_tile, pick_gemm, to_tiles};
 pub use interruption::interruptions;
 pub use matrix::{Int4, Matrix, Weights};
 pub use narrow::{BF16_GEMMS, Bf16Gemm, Tiles, pick_bf16_gemm};
-pub use priority::set_nice;
+pub use priority::{nice, set_nice};
 pub use registry::{Gemv, KERNELS, KernelSpec, pick};
 pub use team::Team;

@@ -49,8 +49,12 @@ pub(crate) fn write_table(result: &BenchResult, out: &mut dyn Write) -> io::Resu
         writeln!(out, "{} · {} · threads {}", hello.device, hello.device_name, hello.threads)?;
     }
     if let Some(ceiling) = &result.ceiling {
-        let (read, fma) = (ceiling.read_bytes_per_s / 1e9, ceiling.fp32_flop_per_s / 1e9);
-        writeln!(out, "ceiling: read {read:.1} GB/s · fp32 multiply-add {fma:.1} GFLOP/s\n")?;
+        let read = ceiling.read_bytes_per_s.map_or_else(
+            || "unknown, since other work interrupted it".to_owned(),
+            |read| format!("{:.1} GB/s", read / 1e9),
+        );
+        let fma = ceiling.fp32_flop_per_s / 1e9;
+        writeln!(out, "ceiling: read {read} · fp32 multiply-add {fma:.1} GFLOP/s\n")?;
     }
     if result.reports.is_empty() {
         return Ok(());

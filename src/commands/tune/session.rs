@@ -253,7 +253,7 @@ fn roof(kind: Kind) -> Roof {
     let (bytes, rounds, passes) = ROOF;
     Roof {
         threads: Some(threads),
-        read_bytes_per_s: Some(read_bytes_per_s(threads, bytes, passes)),
+        read_bytes_per_s: read_bytes_per_s(threads, bytes, passes),
         flop_per_s: Some(fma_flop_per_s(threads, rounds, passes)),
     }
 }

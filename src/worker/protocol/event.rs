@@ -107,8 +107,9 @@ pub struct Hello {
     pub threads: u32,
     /// Share of the machine's CPU time it may use, 0–1.
     pub cpu_share_max: f64,
-    /// Scheduling niceness it runs at.
-    pub nice: i32,
+    /// Scheduling niceness it runs at; null where the system does not tell.
+    #[serde(default)]
+    pub nice: Option<i32>,
     /// Names of the kernels chosen for this CPU: `gemm avx512f`, `bf16 vdpbf16ps`, …
     pub kernels: Vec<String>,
 }
@@ -116,8 +117,8 @@ pub struct Hello {
 /// What limits the paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// Read-only bandwidth on the threads the benchmark uses, bytes per second.
-    pub read_bytes_per_s: f64,
+    /// Read-only bandwidth on the threads the benchmark uses, bytes per second; null where the machine was too busy to tell.
+    pub read_bytes_per_s: Option<f64>,
     /// Peak of the fp32 FMA loop on the same threads, FLOP per second.
     pub fp32_flop_per_s: f64,
 }

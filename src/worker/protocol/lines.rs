@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn good_lines_are_read_and_bad_ones_numbered() {
-        let ceiling = Ceiling { read_bytes_per_s: 2e10, fp32_flop_per_s: 1e11 };
+        let ceiling = Ceiling { read_bytes_per_s: Some(2e10), fp32_flop_per_s: 1e11 };
         let good = to_line(&WorkerEvent::Ceiling(ceiling)).expect("serialises");
         let text = [&good[..], b"nonsense\n{\"event\":\"started\"}\n{\"event\":\"st"].concat();
         let read = events(&text);

@@ -69,11 +69,11 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
     let status = stage::why(state.devices.cpu(), state.devices.now());
     let budget = hello.map(|hello| {
         format!(
-            "{} thread{}, at most {:.0}% of the CPU, nice {}",
+            "{} thread{}, at most {:.0}% of the CPU{}",
             hello.threads,
             if hello.threads == 1 { "" } else { "s" },
             hello.cpu_share_max * 100.0,
-            hello.nice
+            hello.nice.map_or(String::new(), |nice| format!(", nice {nice}"))
         )
     });
     let read = state
@@ -81,7 +81,8 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
         .cpu()
         .results
         .ceiling
-        .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
+        .and_then(|ceiling| ceiling.read_bytes_per_s)
+        .map(|read| format!("reads {}", format::rate(read)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
     let role = stage::word(state.devices.cpu()).1;
     let mut right: Vec<StyledText<'_>> = vec![look.piece(&status, role)];

@@ -52,7 +52,12 @@ fn over_time(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
 pub(crate) fn roofline(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let left = [look.piece("roofline, decode", Role::Title)];
     let inner = Card::new(look).left(&left).render(area, buffer);
-    let Some(ceiling) = state.devices.cpu().results.ceiling else { return };
+    let ceiling = state.devices.cpu().results.ceiling;
+    let Some((Some(bandwidth), peak)) =
+        ceiling.map(|ceiling| (ceiling.read_bytes_per_s, ceiling.fp32_flop_per_s))
+    else {
+        return;
+    };
     let points: Vec<Point<'_>> = DTYPES
         .iter()
         .filter_map(|(dtype, label)| {
@@ -62,8 +67,6 @@ pub(crate) fn roofline(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut B
             Some(Point { label, intensity: rate / bytes, rate, role: dtype_role(*dtype) })
         })
         .collect();
-    let roofs = [Roof { label: "fp32", peak: ceiling.fp32_flop_per_s }];
-    let plot =
-        Roofline { look, bandwidth: ceiling.read_bytes_per_s, roofs: &roofs, points: &points };
-    plot.render(inner, buffer);
+    let roofs = [Roof { label: "fp32", peak }];
+    Roofline { look, bandwidth, roofs: &roofs, points: &points }.render(inner, buffer);
 }
