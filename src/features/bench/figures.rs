@@ -141,6 +141,7 @@ mod tests {
             limiter,
             l2_resident: false,
             output_hash: None,
+            family: None,
             image: String::new(),
             sm_mhz: None,
             clocks: SampleClocks::default(),

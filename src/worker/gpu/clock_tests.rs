@@ -6,6 +6,7 @@ use super::fake::{FakeMachine, Manner, Memory};
 use super::job::On;
 use super::timing;
 use crate::worker::protocol::{Globs, KernelReport, Timing, WorkerEvent};
+use warpscope_kernels::gpu::Shape;
 
 /// Clocks of an H200 at rest, at work and held down, MHz.
 const REST: f64 = 345.0;
@@ -17,6 +18,8 @@ const RISES_NS: f64 = 40e6;
 const CYCLES: f64 = 20.0 * WORK;
 
 struct Device {
+    /// Of a launch.
+    cycles: f64,
     busy_ns: f64,
     most: f64,
     mhz: f64,
@@ -29,7 +32,7 @@ impl Manner for Device {
 
     fn time(&mut self, graph: &[Launch]) -> Nanoseconds {
         self.mhz = (REST + (WORK - REST) * (self.busy_ns / RISES_NS).min(1.0)).min(self.most);
-        let time = CYCLES * graph.len() as f64 / self.mhz * 1e3;
+        let time = self.cycles * graph.len() as f64 / self.mhz * 1e3;
         self.busy_ns += time;
         time
     }
@@ -42,23 +45,69 @@ impl Manner for Device {
 type Fake = FakeMachine<Device>;
 
 fn device() -> Fake {
-    FakeMachine::new(false, 64 << 20, Device { busy_ns: 0.0, most: WORK, mhz: 0.0 })
+    slow_device(CYCLES)
 }
 
-/// The largest work of a kernel, timed in a burst.
-fn burst(machine: &mut Fake, best_mhz: &mut Option<f64>, ramped: bool) -> KernelReport {
-    let mut reports = Vec::new();
+fn slow_device(cycles: f64) -> Fake {
+    FakeMachine::new(false, 64 << 20, Device { cycles, busy_ns: 0.0, most: WORK, mhz: 0.0 })
+}
+
+/// What is said of a kernel timed in a burst.
+fn told(
+    machine: &mut Fake,
+    best_mhz: &mut Option<f64>,
+    ramped: bool,
+    shape: Option<Shape>,
+) -> Vec<WorkerEvent> {
+    let mut events = Vec::new();
     let mut emit = |event| {
-        if let WorkerEvent::Kernel(report) = event {
-            reports.push(*report);
-        }
+        events.push(event);
         Ok(())
     };
     let (clock, warm) = (&|| None, &mut false);
     let mut on = On { uuid: "GPU-fake", machine, clock, warm, best_mhz, ramped };
-    let timing = Timing { kernels: Globs::from("mem.read"), ..Timing::default() };
+    let timing = Timing { kernels: Globs::from("mem.read"), shape, ..Timing::default() };
     timing::run(&mut on, &timing, &mut emit).expect("a fake breaks nothing");
-    reports.pop().expect("it is timed")
+    events
+}
+
+/// The largest work of a kernel, timed in a burst.
+fn burst(machine: &mut Fake, best_mhz: &mut Option<f64>, ramped: bool) -> KernelReport {
+    match told(machine, best_mhz, ramped, None).pop() {
+        Some(WorkerEvent::Kernel(report)) => *report,
+        other => panic!("not timed: {other:?}"),
+    }
+}
+
+/// 1 ms at work is 5.7 ms at rest, and 3 ms is more than a burst may take at any clock.
+#[test]
+fn what_is_too_long_for_a_burst_is_said_once_the_clock_has_risen() {
+    let report = burst(&mut slow_device(50.0 * CYCLES), &mut None, false);
+    assert!(report.samples_ns.iter().all(|ns| (ns - 1e6).abs() < 1.0), "{report:?}");
+    let why = "one run takes longer than a burst may; --full times it";
+    let said = told(&mut slow_device(150.0 * CYCLES), &mut None, false, None);
+    let skipped = |n| {
+        matches!(&said[..], all if all.iter().any(|event| matches!(event,
+        WorkerEvent::Skipped(one) if (one.shape.n, one.why.as_str()) == (n, why))))
+    };
+    assert!(said.len() == 1 && skipped(16 << 10), "{said:?}");
+    let shape = Some(Shape { n: 1024, ..Shape::default() });
+    let said = told(&mut slow_device(150.0 * CYCLES), &mut None, false, shape);
+    let [WorkerEvent::Failed(failure)] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(failure.error, MachineError::Refused { why: why.to_owned() });
+}
+
+/// A cache is no memory; what computes in registers has no need of one.
+#[test]
+fn a_ceiling_that_a_cache_explains_is_none() {
+    let rate = |id: &str, l2_bytes| {
+        let mut machine = device();
+        machine.facts.l2_bytes = l2_bytes;
+        timing::median_rate(&mut machine, id, 64 << 20).expect("a fake breaks nothing")
+    };
+    assert!(rate("mem.read", 1 << 20).is_some_and(|rate| rate.bytes_per_s > 0.0));
+    assert!(rate("mem.read", 126 << 20).is_none());
+    assert!(rate("alu.ffma", 126 << 20).is_some_and(|rate| rate.flop_per_s > 0.0));
 }
 
 #[test]

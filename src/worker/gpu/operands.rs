@@ -38,15 +38,15 @@ pub(super) fn give_back(
 const POISON: u8 = 0xff;
 const OTHER: u8 = 0;
 
-/// Runs launches twice on the same inputs, and says the hash of what comes out. Equal inputs must give equal outputs, whatever those held
+/// Runs launches twice on the same inputs, and says the hash of what comes out, if anything does. Equal inputs must give equal outputs, whatever those held
 /// before: a tile that nobody computed holds what was written there, which is not the same both times.
 pub(super) fn twice(
     machine: &mut dyn Machine,
     (contents, slots): (&[Content], &[Slot]),
     launches: &[Launch],
     digest: Slot,
-) -> Result<u64, MachineError> {
-    let mut once = |before: u8| -> Result<u64, MachineError> {
+) -> Result<Option<u64>, MachineError> {
+    let mut once = |before: u8| -> Result<Option<u64>, MachineError> {
         fill(machine, contents, slots, before)?;
         machine.run(launches)?;
         hash(machine, contents, slots, digest)
@@ -105,13 +105,13 @@ fn repeat(machine: &mut dyn Machine, to: Slot, byte: u8, count: usize) -> Result
         .try_for_each(|(at, bytes)| machine.write(to.plus(at as u64), &chunk[..bytes]))
 }
 
-/// One number of everything that kernels write.
+/// One number of everything that kernels write; none where they write nothing.
 fn hash(
     machine: &mut dyn Machine,
     all: &[Content],
     slots: &[Slot],
     digest: Slot,
-) -> Result<u64, MachineError> {
+) -> Result<Option<u64>, MachineError> {
     let mut digests = Vec::new();
     for (content, slot) in all.iter().zip(slots) {
         if !matches!(content, Content::Zero(_) | Content::Poison(_)) {
@@ -124,5 +124,5 @@ fn hash(
         machine.read(digest, &mut word)?;
         digests.extend(word);
     }
-    Ok(mem::hash_of(&digests))
+    Ok((!digests.is_empty()).then(|| mem::hash_of(&digests)))
 }

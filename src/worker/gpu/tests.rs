@@ -298,6 +298,23 @@ fn a_burst_has_raw_times_of_one_repetition_each() {
     assert_eq!(fakes.notes().held_bytes, 0);
 }
 
+/// What is read is written nowhere, and a variant may lie in an image of its own.
+#[test]
+fn a_report_tells_of_the_hash_and_the_image_there_is() {
+    let mut parent = Parent::of(&Fakes::default());
+    for (kernel, family, hashed) in [("mem.read", "mem", false), ("w4.gemm.f16", "w4_gemm", true)] {
+        let kernels = Globs::from(kernel);
+        let said = parent.job(&Command::Kernel(Timing { kernels, ..Timing::default() }));
+        for report in reports(&said) {
+            assert_eq!(
+                (report.family.as_deref(), report.output_hash.is_some()),
+                (Some(family), hashed)
+            );
+        }
+        assert!(!reports(&said).is_empty(), "{said:?}");
+    }
+}
+
 #[test]
 fn a_fake_has_no_times() {
     let fakes = Fakes::default();

@@ -41,49 +41,78 @@ const WARM_AGAIN: (Duration, Duration) = (Duration::from_millis(300), Duration::
 const STEADY: f64 = 0.005;
 /// Most kernels of one graph.
 const NODES: usize = 1024;
+/// Why nothing is told of a work that takes longer.
+pub(super) const TOO_LONG: &str = "one run takes longer than a burst may; --full times it";
 /// Largest work that a fake device does, operations and bytes.
 const SIMULATED: f64 = 3e7;
 
 /// Times kernels at one size, or at their own, and says what came out.
 pub(super) fn run(on: &mut On<'_>, timing: &Timing, emit: &mut Emit<'_>) -> Result<(), Trouble> {
-    for kernel in kernels().filter(|kernel| timing.kernels.matches(kernel.id)) {
-        let facts = match &timing.variant {
-            Some(variant) => on.machine.facts().with_variant(kernel.id, variant),
-            None => on.machine.facts().clone(),
-        };
-        let route = (kernel.route)(&facts);
-        if matches!(route, Route::Absent { .. }) {
-            emit(WorkerEvent::Kernel(Box::new(absent(kernel, route))))?;
+    let mut wanted = kernels().filter(|kernel| timing.kernels.matches(kernel.id));
+    wanted.try_for_each(|kernel| time(on, kernel, timing, emit))
+}
+
+fn time(
+    on: &mut On<'_>,
+    kernel: &GpuKernel,
+    timing: &Timing,
+    emit: &mut Emit<'_>,
+) -> Result<(), Trouble> {
+    let facts = match &timing.variant {
+        Some(variant) => on.machine.facts().with_variant(kernel.id, variant),
+        None => on.machine.facts().clone(),
+    };
+    let route = (kernel.route)(&facts);
+    if matches!(route, Route::Absent { .. }) {
+        return Ok(emit(WorkerEvent::Kernel(Box::new(absent(kernel, route))))?);
+    }
+    let name = |shape| format!("timing of {} {}", kernel.id, size(shape));
+    let works = match works(kernel, timing, &facts, on.machine.pool().1) {
+        Ok(works) => works,
+        Err(why) => {
+            let shape = timing.shape.unwrap_or_default();
+            return note(on, emit, name(shape), MachineError::Refused { why });
+        }
+    };
+    let mut too_long = false;
+    for work in &works {
+        // Sizes grow, and the others would take longer still.
+        let left_out = if too_long { Some(TOO_LONG.to_owned()) } else { too_large(&facts, work) };
+        if let Some(why) = left_out {
+            emit(WorkerEvent::Skipped(skipped(kernel, work.shape, why)))?;
             continue;
         }
-        let name = |shape| format!("timing of {} {}", kernel.id, size(shape));
-        let works = match timing.shape.map(|shape| (kernel.work)(&facts, shape)) {
-            None => (kernel.works)(&facts, on.machine.pool().1),
-            Some(Ok(work)) => vec![work],
-            Some(Err(why)) => {
-                let shape = timing.shape.unwrap_or_default();
-                note(on, emit, name(shape), MachineError::Refused { why })?;
-                continue;
-            }
+        let done = match other_than(work, timing.variant.as_deref()) {
+            Some(why) => Err(MachineError::Refused { why }),
+            None => measure(on, kernel, work, timing.mode),
         };
-        for work in &works {
-            if !is_worth_while(&facts, work) {
-                emit(WorkerEvent::Skipped(skipped(kernel, work.shape)))?;
-                continue;
+        match done {
+            Ok(Some(report)) => emit(WorkerEvent::Kernel(Box::new(report)))?,
+            Ok(None) if timing.shape.is_none() => {
+                too_long = true;
+                emit(WorkerEvent::Skipped(skipped(kernel, work.shape, TOO_LONG.to_owned())))?;
             }
-            if let Some(why) = other_than(work, timing.variant.as_deref()) {
+            Ok(None) => {
+                let why = TOO_LONG.to_owned();
                 note(on, emit, name(work.shape), MachineError::Refused { why })?;
-                continue;
             }
-            match measure(on, kernel, work, timing.mode) {
-                Ok(Some(report)) => emit(WorkerEvent::Kernel(Box::new(report)))?,
-                // Sizes grow, and the others would take longer still.
-                Ok(None) => break,
-                Err(error) => note(on, emit, name(work.shape), error)?,
-            }
+            Err(error) => note(on, emit, name(work.shape), error)?,
         }
     }
     Ok(())
+}
+
+/// The works at the size asked for, or at the kernel's own.
+pub(super) fn works(
+    kernel: &GpuKernel,
+    timing: &Timing,
+    facts: &DeviceFacts,
+    arena: u64,
+) -> Result<Vec<Work>, String> {
+    match timing.shape {
+        Some(shape) => Ok(vec![(kernel.work)(facts, shape)?]),
+        None => Ok((kernel.works)(facts, arena)),
+    }
 }
 
 /// Why a work is not of the variant that was asked for.
@@ -111,11 +140,16 @@ pub(super) fn is_worth_while(facts: &DeviceFacts, work: &Work) -> bool {
     !facts.simulated || (work.flops <= SIMULATED && bytes as f64 <= SIMULATED)
 }
 
-fn skipped(kernel: &GpuKernel, shape: Shape) -> SkippedWork {
+fn too_large(facts: &DeviceFacts, work: &Work) -> Option<String> {
     let millions = SIMULATED / 1e6;
-    let why = format!(
-        "more than {millions:.0} million operations or bytes would take the interpreter of a fake device minutes"
-    );
+    (!is_worth_while(facts, work)).then(|| {
+        format!(
+            "more than {millions:.0} million operations or bytes would take the interpreter of a fake device minutes"
+        )
+    })
+}
+
+fn skipped(kernel: &GpuKernel, shape: Shape, why: String) -> SkippedWork {
     SkippedWork { kernel: kernel.id.to_owned(), shape, why }
 }
 
@@ -131,6 +165,7 @@ fn absent(kernel: &GpuKernel, route: Route) -> KernelReport {
         limiter: Limiter::Arithmetic,
         l2_resident: false,
         output_hash: None,
+        family: None,
         image: String::new(),
         sm_mhz: None,
         clocks: SampleClocks::default(),
@@ -160,7 +195,8 @@ fn measure(
     let images = on.machine.images();
     // Variants may lie in families of their own.
     let family = if ran.contains(&kernel.family) { Some(&kernel.family) } else { ran.first() };
-    let image = images.into_iter().find(|image| family.is_some_and(|name| image.family == *name));
+    let family = family.map(|family| (*family).to_owned());
+    let image = images.into_iter().find(|image| family.as_ref() == Some(&image.family));
     Ok(Some(KernelReport {
         kernel: kernel.id.to_owned(),
         route: (kernel.route)(facts),
@@ -171,7 +207,8 @@ fn measure(
         flops: work.flops,
         limiter: work.limiter,
         l2_resident: (bytes as u64) < 2 * facts.l2_bytes,
-        output_hash: Some(format!("{hash:016x}")),
+        output_hash: hash.map(|hash| format!("{hash:016x}")),
+        family,
         image: image.map(|image| image.sha256).unwrap_or_default(),
         sm_mhz: clocks.median().or_else(on.clock),
         clocks,
@@ -190,7 +227,7 @@ struct Samples {
 
 struct Measured {
     samples: Samples,
-    hash: u64,
+    hash: Option<u64>,
     /// Families of what was launched.
     ran: Vec<&'static str>,
 }
@@ -216,13 +253,13 @@ fn samples(
     launches: &[Launch],
     mode: TimingMode,
 ) -> Result<Option<Samples>, MachineError> {
-    let sample = match record(on.machine, launches, mode)? {
+    let sample = match record(on, launches, mode)? {
         Recorded::Sample(sample) => sample,
         Recorded::Timeless => return Ok(Some(Samples::default())),
         Recorded::TooLong => return Ok(None),
     };
     let samples = match mode {
-        TimingMode::Burst => ramp_up(on, sample).and_then(|()| burst(on.machine, sample)),
+        TimingMode::Burst => burst(on.machine, sample),
         TimingMode::Sustained => warm_up(on, sample.graph).and_then(|()| long(on, sample)),
     };
     sample.forget(on.machine)?;
@@ -248,11 +285,6 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Runs it, and says how long all of it took.
-    fn length(self, machine: &mut dyn Machine) -> Result<Option<Nanoseconds>, MachineError> {
-        machine.replay(self.graph, 1)
-    }
-
     /// Runs it, and says how long one repetition took.
     pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<Sampled>, MachineError> {
         let all = machine.sample(self.graph)?;
@@ -265,14 +297,15 @@ impl Sample {
     }
 }
 
-/// Records launches as often as one sample wants them.
+/// Records launches as often as one sample wants them. How many that are, and whether one is too long, is judged once the clock has risen.
 pub(super) fn record(
-    machine: &mut dyn Machine,
+    on: &mut On<'_>,
     launches: &[Launch],
     mode: TimingMode,
 ) -> Result<Recorded, MachineError> {
-    let once = machine.record(launches)?;
-    machine.replay(once, 1)?;
+    let once = on.machine.record(launches)?;
+    ramp_up(on, once)?;
+    let machine = &mut *on.machine;
     let Some(Sampled { ns: cost, .. }) = machine.sample(once)? else {
         machine.forget(once)?;
         return Ok(Recorded::Timeless);
@@ -302,15 +335,17 @@ pub(super) fn repetitions(mode: TimingMode, cost: Nanoseconds, launches: usize) 
     enough.clamp(1, (NODES / launches.max(1)).max(1))
 }
 
-/// Computes until the clock had time to rise, once in a job.
-pub(super) fn ramp_up(on: &mut On<'_>, sample: Sample) -> Result<(), MachineError> {
+/// Runs a graph at least once, and the first of a job until the clock had time to rise.
+fn ramp_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
     let mut total = 0.0;
-    while !on.ramped && total < RAMP_NS {
-        // A sample of no time at all would go on for ever.
-        total += sample.length(on.machine)?.map_or(RAMP_NS, |time| time.max(1e3));
+    loop {
+        // A run of no time at all would go on for ever.
+        total += on.machine.replay(graph, 1)?.map_or(RAMP_NS, |time| time.max(1e3));
+        if on.ramped || total >= RAMP_NS {
+            on.ramped = true;
+            return Ok(());
+        }
     }
-    on.ramped = true;
-    Ok(())
 }
 
 fn burst(machine: &mut dyn Machine, sample: Sample) -> Result<Samples, MachineError> {
@@ -372,7 +407,8 @@ pub(crate) struct Rate {
     pub(crate) flop_per_s: f64,
 }
 
-/// The rates of a kernel at its largest size in so many bytes; none where the device does not do it natively, or has no time.
+/// The rates of a kernel at its largest size in so many bytes; none where the device does not do it natively, has no time, or reads all of
+/// it from its second-level cache.
 pub(crate) fn median_rate(
     machine: &mut dyn DeviceSession,
     id: &str,
@@ -387,6 +423,7 @@ pub(crate) fn median_rate(
     let (warm, best_mhz) = (&mut true, &mut None);
     let on = &mut On { uuid: "", machine, clock: &|| None, warm, best_mhz, ramped: true };
     let report = measure(on, kernel, &work, TimingMode::Burst)?;
+    let report = report.filter(|report| work.limiter != Limiter::Memory || !report.l2_resident);
     let median =
         report.and_then(|report| Spread::of(report.samples_ns)).map(|spread| spread.median);
     let rate =

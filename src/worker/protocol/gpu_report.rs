@@ -92,8 +92,11 @@ pub struct KernelReport {
     pub limiter: Limiter,
     /// Whether the operands fit the second-level cache, which forbids to speak of memory bandwidth.
     pub l2_resident: bool,
-    /// Hash of the outputs; two runs on the same inputs must agree.
+    /// Hash of the outputs; two runs on the same inputs must agree. Null where it has none, or was not run.
     pub output_hash: Option<String>,
+    /// Family that ran, by which [`Holding::images`] says how; null where none did.
+    #[serde(default)]
+    pub family: Option<String>,
     /// sha256 of the image.
     pub image: String,
     /// Clock of the multiprocessors, MHz: the median of the samples, or what NVML said last; null where neither was read.

@@ -30,6 +30,7 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
         limiter: Limiter::Arithmetic,
         l2_resident: true,
         output_hash: Some("00".to_owned()),
+        family: None,
         image: "ab".to_owned(),
         sm_mhz: Some(1590.0),
         clocks: SampleClocks::default(),

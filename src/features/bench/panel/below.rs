@@ -118,18 +118,19 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         let cases = format!("{} right, {} wrong{wrong}", checks.value.right, checks.value.wrong);
         said.push(("cases    ", cases));
     }
-    let family = one.kernel.split('.').next().unwrap_or_default();
-    let images = results.holding.iter().flat_map(|holding| &holding.images);
-    let how = images.into_iter().find(|image| image.0 == family).map(|image| image.1.as_str());
-    let hash: String = one.image.chars().take(12).collect();
-    match (how, hash.is_empty()) {
-        (Some(how), false) => said.push(("image    ", format!("{how}, sha256 {hash}"))),
-        (Some(how), true) => said.push(("image    ", how.to_owned())),
-        (None, false) => said.push(("image    ", format!("sha256 {hash}"))),
-        (None, true) => {}
-    }
+    said.extend(image(results, one).map(|image| ("image    ", image)));
     said.extend(one.output_hash.iter().map(|hash| ("outputs  ", format!("hash {hash}"))));
     said
+}
+
+/// Which image ran, and its hash.
+fn image(results: &Results, one: &KernelReport) -> Option<String> {
+    let mut images = results.holding.iter().flat_map(|holding| &holding.images);
+    let how = images.find(|image| one.family.as_ref() == Some(&image.0));
+    let hash: String = one.image.chars().take(12).collect();
+    let hash = (!hash.is_empty()).then(|| format!("sha256 {hash}"));
+    let said: Vec<String> = how.map(|image| image.1.clone()).into_iter().chain(hash).collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 fn headroom(report: &RangeReport) -> Vec<Said> {
@@ -147,4 +148,46 @@ fn headroom(report: &RangeReport) -> Vec<Said> {
     };
     said.push(("cancelling ", sums.to_owned()));
     said
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::worker::WorkerEvent;
+
+    use super::*;
+
+    fn event(line: &str) -> WorkerEvent {
+        serde_json::from_str(line).expect("well-formed")
+    }
+
+    /// Kernels of one name may lie in several images: `w4.f16` in `w4`, `w4.gemm.f16` in `w4_gemm`, and `norm.f32` in `elementwise`.
+    #[test]
+    fn the_image_is_that_of_the_family_which_ran() {
+        let WorkerEvent::Holding(holding) = event(
+            r#"{"event":"holding","device":{"name":"synthetic","sm":"9.0","sms":132,"shared_per_block":1,
+            "shared_per_block_optin":1,"l2_bytes":1,"memory_bytes":1,"driver_cuda":12080,"simulated":false},
+            "uuid":"GPU-1","context_bytes":null,"arena_bytes":0,"arena_cap_bytes":0,
+            "images":[["w4","cubin sm_80"],["w4_gemm","cubin sm_90a"]]}"#,
+        ) else {
+            panic!("another event")
+        };
+        let results = Results { holding: Some(holding), ..Results::default() };
+        let told = |kernel: &str, family: &str, image: &str| {
+            let line = format!(
+                r#"{{"event":"kernel","kernel":"{kernel}","route":{{"route":"native","by":"mma"}},"shape":{{"m":1,"n":8,"k":8}},
+                "samples_ns":[],"bytes":1.0,"flops":1.0,"limiter":"memory","l2_resident":false,"output_hash":null,
+                "family":{family},"image":"{image}","sm_mhz":null}}"#
+            );
+            let WorkerEvent::Kernel(report) = event(&line) else { panic!("another event") };
+            super::image(&results, &report)
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            told("w4.f16", r#""w4""#, "0123456789abcdef"),
+            some("cubin sm_80, sha256 0123456789ab")
+        );
+        assert_eq!(told("w4.gemm.f16", r#""w4_gemm""#, "f0"), some("cubin sm_90a, sha256 f0"));
+        assert_eq!(told("norm.f32", r#""elementwise""#, "e1"), some("sha256 e1"));
+        assert_eq!(told("w4.f16", "null", ""), None, "nothing ran");
+    }
 }

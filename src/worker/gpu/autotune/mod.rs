@@ -14,7 +14,7 @@ use warpscope_kernels::gpu::{
 use super::job::{On, note};
 use super::operands;
 use super::proof::{Fault, fault_of, prove};
-use super::timing::{Recorded, Sample, is_worth_while, ramp_up, record, size, warm_up};
+use super::timing::{Recorded, Sample, TOO_LONG, is_worth_while, record, size, warm_up, works};
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::protocol::{
     AutotuneRun, Candidate, LeftOut, SampleClocks, Timing, TimingMode, Turn, TurnClocks,
@@ -50,7 +50,7 @@ fn of_kernel(
     let Some(faults) = prove(on, kernel, &facts, emit)? else { return Ok(()) };
     let arena = on.machine.pool().1;
     let field = Field { kernel, facts, variants, faults, timing, arena };
-    let works = match field.works(&field.facts) {
+    let works = match works(kernel, timing, &field.facts, arena) {
         Ok(works) => works,
         Err(why) => {
             let what = field.name(timing.shape.unwrap_or_default());
@@ -114,14 +114,6 @@ impl Field<'_> {
         format!("variants of {} {}", self.kernel.id, size(shape))
     }
 
-    /// The works at the size asked for, or at the kernel's own.
-    fn works(&self, facts: &DeviceFacts) -> Result<Vec<Work>, String> {
-        match self.timing.shape {
-            Some(shape) => Ok(vec![(self.kernel.work)(facts, shape)?]),
-            None => Ok((self.kernel.works)(facts, self.arena)),
-        }
-    }
-
     /// Why a variant may not be timed.
     fn fault_of(&self, name: &str) -> Option<LeftOut> {
         fault_of(&self.faults, &self.variants, name)
@@ -141,7 +133,7 @@ impl Field<'_> {
     }
 
     fn too_long(&self, usual: &Work) -> AutotuneRun {
-        let why = "one run takes longer than a burst may; --full times it".to_owned();
+        let why = TOO_LONG.to_owned();
         let candidate = |variant: &Variant| Candidate {
             variant: variant.name.to_owned(),
             turns: Vec::new(),
@@ -169,13 +161,12 @@ impl Field<'_> {
         let digest = operands::take(on.machine, mem::HASH_BYTES, taken)?;
         let launches = (usual.plan)(&slots);
         operands::twice(on.machine, (&usual.buffers, &slots), &launches, digest)?;
-        let recorded = record(on.machine, &launches, self.timing.mode)?;
+        let recorded = record(on, &launches, self.timing.mode)?;
         match recorded {
             Recorded::TooLong => return Ok(None),
             Recorded::Sample(sample) if self.timing.mode == TimingMode::Sustained => {
                 warm_up(on, sample.graph)?;
             }
-            Recorded::Sample(sample) => ramp_up(on, sample)?,
             _ => {}
         }
         let home = Home { work: usual, slots, digest, recorded };
@@ -239,16 +230,14 @@ impl Field<'_> {
         }
         let launches = (work.plan)(&slots);
         operands::twice(on.machine, (&work.buffers, &slots), &launches, home.digest)?;
-        let candidate = record(on.machine, &launches, self.timing.mode)?;
+        let candidate = record(on, &launches, self.timing.mode)?;
         match (&home.recorded, candidate) {
             (Recorded::Sample(usual), Recorded::Sample(candidate)) => {
                 let turns = in_turn(on, [*usual, candidate], self.timing.mode);
                 candidate.forget(on.machine)?;
                 Ok(turns?)
             }
-            (_, Recorded::TooLong) => {
-                Err(Out::not_timed("one run takes longer than a burst may; --full times it"))
-            }
+            (_, Recorded::TooLong) => Err(Out::not_timed(TOO_LONG)),
             (_, Recorded::Sample(candidate)) => {
                 Ok(candidate.forget(on.machine).map(|()| Timed::default())?)
             }
@@ -259,8 +248,9 @@ impl Field<'_> {
     /// The work of a variant at a size.
     fn work_of(&self, variant: &Variant, shape: Shape) -> Result<Work, String> {
         let forced = self.facts.with_variant(self.kernel.id, variant.name);
-        let mut works = self.works(&forced)?.into_iter().filter(|work| work.shape == shape);
-        let takes_it = works.next().filter(|work| work.variant == variant.name);
+        let all = works(self.kernel, self.timing, &forced, self.arena)?;
+        let mut same = all.into_iter().filter(|work| work.shape == shape);
+        let takes_it = same.next().filter(|work| work.variant == variant.name);
         takes_it.ok_or_else(|| "it does not take this size".to_owned())
     }
 }
