@@ -78,6 +78,12 @@ pub fn reached(report: &KernelReport) -> Option<Figure> {
     value.is_finite().then_some(Figure { value, unit, spread, share: None })
 }
 
+/// Family of the instruction a kernel is about: `wgmma` of `wgmma.m64n256k16`; none where others stand in.
+fn instruction(report: &KernelReport) -> Option<&str> {
+    let Route::Native { by } = &report.route else { return None };
+    by.split('.').next()
+}
+
 impl Results {
     /// What a kernel reached, beside the ceiling of the same session.
     pub fn figure(&self, report: &Dated<KernelReport>) -> Option<Figure> {
@@ -85,11 +91,11 @@ impl Results {
         let ceiling = match figure.unit {
             Unit::Bytes if report.value.l2_resident => None,
             Unit::Bytes => self.rate_of(READ, report.session),
-            Unit::Operations if matches!(report.value.route, Route::Native { .. }) => {
+            Unit::Operations => {
                 let mut peaks = PEAKS.iter().filter(|p| p.of.contains(&&*report.value.kernel));
-                peaks.find_map(|peak| self.rate_of(peak.kernel, report.session))
+                peaks.find_map(|peak| self.peak_of(peak, report))
             }
-            Unit::Operations | Unit::Seconds => None,
+            Unit::Seconds => None,
         };
         let share = ceiling.filter(|ceiling| *ceiling > 0.0).map(|ceiling| figure.value / ceiling);
         Some(Figure { share, ..figure })
@@ -103,6 +109,13 @@ impl Results {
         reached(&report.value).filter(|_| honest).map(|figure| figure.value)
     }
 
+    /// The peak that a kernel is held against, where both run by the same instruction: `wgmma` passes what `mma` reaches.
+    fn peak_of(&self, peak: &Peak, report: &Dated<KernelReport>) -> Option<f64> {
+        let measured = self.kernels.get(peak.kernel)?;
+        let same = instruction(&measured.value)? == instruction(&report.value)?;
+        self.rate_of(peak.kernel, report.session).filter(|_| same)
+    }
+
     /// How fast memory was read in the newest session, bytes per second.
     pub fn read_ceiling(&self) -> Option<f64> {
         self.read_ceiling_of(self.session)
@@ -113,10 +126,17 @@ impl Results {
         self.rate_of(READ, session)
     }
 
-    /// The peaks of the newest session with their labels, operations per second.
+    /// The peaks of the newest session with their labels, operations per second: those that bound a kernel measured in it, or that it has
+    /// no kernel for.
     pub fn peaks(&self) -> Vec<(&'static str, f64)> {
         let rate = |peak: &Peak| Some((peak.label, self.rate_of(peak.kernel, self.session)?));
-        PEAKS.iter().filter_map(rate).collect()
+        PEAKS.iter().filter(|peak| self.bounds_any(peak)).filter_map(rate).collect()
+    }
+
+    fn bounds_any(&self, peak: &Peak) -> bool {
+        let reports = peak.of.iter().filter_map(|kernel| self.kernels.get(*kernel));
+        let mut here = reports.filter(|report| report.session == self.session).peekable();
+        here.peek().is_none() || here.any(|report| self.peak_of(peak, report).is_some())
     }
 }
 
@@ -196,6 +216,31 @@ mod tests {
             None,
             "other instructions are no peak of this format"
         );
+    }
+
+    /// On an H200 bf16 products by wgmma reached 797 T and mma.sync 642 T, in one session (tests/gpu/h200-2026-11-27).
+    #[test]
+    fn a_product_is_held_against_its_own_instruction_only() {
+        for (product, peak, shares) in [
+            ("wgmma.m64n256k16", "mma.m16n8k16", false),
+            ("mma.m16n8k16", "mma.m16n8k16", true),
+            ("mma.m16n8k8", "mma.m16n8k16", true),
+            ("dp4a", "mma.m8n8k16", false),
+        ] {
+            let mut results = Results { session: 1, ..Results::default() };
+            let put = |results: &mut Results, kernel: &str, by: &str, ns| {
+                let route = Route::Native { by: by.into() };
+                let report = report(kernel, Limiter::Arithmetic, &[ns]);
+                let report = dated(1, KernelReport { route, ..report });
+                results.kernels.insert(kernel.into(), report.clone());
+                report
+            };
+            put(&mut results, "alu.mma.bf16", peak, 642.0);
+            assert_eq!(results.peaks().len(), 1, "nothing was found to pass it");
+            let gemm = put(&mut results, "gemm.bf16", product, 797.0);
+            let share = results.figure(&gemm).expect("was timed").share;
+            assert_eq!((share.is_some(), results.peaks().len()), (shares, usize::from(shares)));
+        }
     }
 
     /// What a product of large matrices is held against is known for every kernel that is one.
