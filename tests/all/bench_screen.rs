@@ -343,6 +343,24 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
 }
 
 #[test]
+fn a_gpu_is_measured_once_on_request_where_measuring_is_off() {
+    let asked = |gpu: fn(&mut Gpu)| {
+        let mut scene = Scene::new(1);
+        gpu(&mut scene.gpus[0]);
+        scene.app.tabs.bench.devices = Devices::new(BenchMode::Off, Budget::default());
+        assert!(scene.pass(20).is_empty());
+        scene.press("m");
+        (scene.text((120, 36)), scene.pass(12).len())
+    };
+    let (text, tasks) = asked(|_| {});
+    assert!(text.contains("It is measured as soon as it has been idle"), "{text}");
+    assert_eq!(tasks, 1);
+    let (text, tasks) = asked(|gpu| gpu.identity.mig_mode = Reading::Value(true));
+    assert!(text.contains("It cannot be measured now: cut into MIG instances."), "{text}");
+    assert_eq!(tasks, 0);
+}
+
+#[test]
 fn variants_chosen_before_run_in_pulses_until_something_changes() {
     let choice = Choice {
         kernel: "gemm.f16".into(),

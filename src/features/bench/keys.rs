@@ -1,25 +1,34 @@
 //! What the keys of the Bench tab do.
 
 use super::Bench;
+use super::device::Device;
 use super::update::effects as tasks;
 use crate::features::keys::keys;
 use crate::features::{Effect, Key, Shared, say};
-use crate::worker::scheduler::BenchMode;
+use crate::worker::scheduler::{ASKED, BenchMode, Stage};
 
 impl Bench {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
-        "measure_now", ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest.", Self::measure_now;
+        "measure_now", ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest; once, where measuring is off.", Self::measure_now;
         "pin_bench", ["p"], "", "Go on measuring while this tab is open, without the rest between sessions.", Self::pin;
         "all_paths", ["a"], "all paths", "Measure and list every path and weight profile of the micro decoder, or only the usual ones.", Self::all_paths;
     };
 
     fn measure_now(&mut self, shared: &Shared) -> Vec<Effect> {
         let Some(key) = self.selected_gpu(&shared.frame).map(|(gpu, _)| gpu.key.clone()) else {
-            return say("The CPU is measured all the time; only GPUs rest.");
+            return say(match self.devices.cpu().stage() {
+                Stage::Off(why) => format!("The CPU is not measured: {why}."),
+                _ => "The CPU is measured all the time; only GPUs rest.".to_owned(),
+            });
         };
-        let mut effects = say("It is measured as soon as it has been idle for ten seconds.");
-        effects.extend(tasks(self.devices.ask(&key)));
+        let asked = tasks(self.devices.ask(&key));
+        let stage = self.devices.get(&key).map(Device::stage);
+        let mut effects = say(match stage {
+            Some(Stage::Off(why)) if why != ASKED => format!("It cannot be measured now: {why}."),
+            _ => "It is measured as soon as it has been idle for ten seconds.".to_owned(),
+        });
+        effects.extend(asked);
         effects
     }
 

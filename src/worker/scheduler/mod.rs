@@ -45,7 +45,7 @@ const CPU_SHARE: f64 = 0.01;
 pub const IDLE: Duration = Duration::from_secs(10);
 /// How long the least power ever seen is what a GPU at rest draws: an H100 rests at 66 to 75 W, or at 99 W in P0.
 const IDLE_AGE: Duration = Duration::from_secs(600);
-/// Limits of the cooldown after a burst.
+/// Shortest cooldown after a burst, and the longest through which a worker holds the GPU.
 const COOLDOWN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(5 * 60));
 /// How long a worker may hold a GPU: a context keeps the board out of its deepest rest.
 const SESSION: Duration = Duration::from_secs(60);
@@ -111,9 +111,16 @@ pub enum Stage {
     },
 }
 
-/// `2 % of its time`.
+/// Why a GPU is not measured yet that the user wants measured now.
+pub const ASKED: &str = "asked for";
+
+/// `2 % of its time`, in two significant digits.
 fn percent(share: f64) -> String {
-    format!("{} % of its time", (share * 1000.0).round() / 10.0)
+    let percent = share * 100.0;
+    let digits = (1.0 - percent.log10().floor()).clamp(0.0, 12.0) as usize;
+    let text = format!("{percent:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} % of its time")
 }
 
 /// Schedules the live benchmark of one device.
@@ -124,6 +131,10 @@ pub struct Scheduler {
     budget: Option<Budget>,
     stage: Stage,
     seen: bool,
+    /// Whether the user wants one session although the mode allows none.
+    asked: bool,
+    /// What forbade to begin at the last frame.
+    blocker: Option<Blocker>,
     /// Whether a worker lived when the mode became off.
     was_running: bool,
     /// Since when a worker lives.
@@ -153,6 +164,8 @@ impl Scheduler {
             budget,
             stage: Stage::Off(why.to_owned()),
             seen: false,
+            asked: false,
+            blocker: None,
             was_running: false,
             session: None,
             backoffs: 0,
@@ -176,29 +189,48 @@ impl Scheduler {
         match event {
             Event::Frame(conditions) => self.frame(now, &conditions),
             Event::Mode(mode) => {
-                self.mode = mode;
+                (self.mode, self.asked) = (mode, false);
                 self.unless_wanted().unwrap_or_else(|| self.begin_at_once(now))
             }
             Event::Seen(seen) => {
                 self.seen = seen;
-                self.unless_wanted().unwrap_or_else(|| self.end_rest_of_cpu(now))
+                let mut actions = if seen { Vec::new() } else { self.withdraw() };
+                let more = self.unless_wanted().unwrap_or_else(|| self.end_rest_of_cpu(now));
+                actions.extend(more);
+                actions
             }
             Event::Finished(took) => self.finished(now, took),
             Event::Paused(why) => self.leave(now, why),
             Event::Died(how) => self.leave(now, how),
-            Event::Now => {
-                if let Stage::Cooldown { .. } = self.stage {
-                    self.stage = Stage::Off("asked for".into());
-                }
-                Vec::new()
-            }
+            Event::Now => self.ask(),
         }
+    }
+
+    /// Wants a session as soon as nothing forbids it, and no rest before it.
+    fn ask(&mut self) -> Vec<Action> {
+        if !matches!(self.stage, Stage::Off(_) | Stage::Cooldown { .. }) {
+            return Vec::new();
+        }
+        self.asked = self.mode != BenchMode::On;
+        let why = self.blocker.as_ref().map_or(ASKED.to_owned(), Blocker::to_string);
+        self.stage = Stage::Off(why);
+        self.unless_wanted().unwrap_or_default()
+    }
+
+    /// Ends the session that was asked for.
+    fn withdraw(&mut self) -> Vec<Action> {
+        if std::mem::take(&mut self.asked) { self.end() } else { Vec::new() }
     }
 
     /// Ends what is no longer wanted.
     fn unless_wanted(&mut self) -> Option<Vec<Action>> {
+        let nothing = self.budget.is_some_and(|budget| budget.share <= 0.0);
+        if self.asked && !nothing {
+            return None;
+        }
         self.was_running = self.mode == BenchMode::Off && (self.was_running || self.has_worker());
         let why = match self.mode {
+            _ if nothing => "its share of the time is 0",
             BenchMode::Off if self.was_running => "paused by key; b continues",
             BenchMode::Off => "off; b starts it",
             BenchMode::Ask if self.budget.is_some() => "measured once you allow it",
@@ -212,7 +244,9 @@ impl Scheduler {
     }
 
     fn end(&mut self) -> Vec<Action> {
-        self.session.take().map(|_| Action::End).into_iter().collect()
+        let Some(_) = self.session.take() else { return Vec::new() };
+        self.asked = false;
+        vec![Action::End]
     }
 
     /// Who starts the CPU's benchmark need not wait for a frame.
@@ -231,12 +265,13 @@ impl Scheduler {
     }
 
     fn frame(&mut self, now: Duration, conditions: &Conditions) -> Vec<Action> {
+        let own = self.session.is_some();
+        let blocker = if own { &conditions.contention } else { &conditions.blocker };
+        self.blocker.clone_from(blocker);
         if let Some(unwanted) = self.unless_wanted() {
             return unwanted;
         }
         let bursts = matches!(self.stage, Stage::Burst { .. });
-        let own = self.session.is_some();
-        let blocker = if own { &conditions.contention } else { &conditions.blocker };
         let unrest = || (!bursts).then(|| self.unrest(now, conditions)).flatten();
         if let Some(why) = blocker.clone().or_else(unrest) {
             return self.keep_away(now, &why);
@@ -301,9 +336,13 @@ impl Scheduler {
             let Some(Budget { share, .. }) = self.budget else {
                 return self.cpu_finished(now, took);
             };
-            let rest = took.div_f64(share.clamp(1e-4, 1.0)).clamp(COOLDOWN.0, COOLDOWN.1);
+            let rest = Duration::try_from_secs_f64(took.as_secs_f64() / share);
+            let rest = rest.unwrap_or(Duration::MAX).max(COOLDOWN.0);
             let why = format!("keeps to {}", percent(share));
-            self.stage = Stage::Cooldown { until: now + rest, why };
+            self.stage = Stage::Cooldown { until: now.saturating_add(rest), why };
+            if rest > COOLDOWN.1 {
+                return self.end();
+            }
         }
         self.end_long_session(now)
     }
