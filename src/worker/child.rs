@@ -84,7 +84,7 @@ pub struct Stop {
 
 impl Stop {
     /// For a worker on this thread.
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { flag: Arc::default(), epoch: Arc::default(), worker: thread::current() }
     }
 

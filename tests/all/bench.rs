@@ -146,41 +146,6 @@ fn options_of_a_path() -> Command {
     options("clean", "int4", Mode::Live).commands().pop().expect("a path")
 }
 
-/// A ceiling that was measured at a bad moment is not the last word.
-#[test]
-fn live_looks_for_a_higher_ceiling_again_and_again() {
-    let acquire = options("clean", "int4", Mode::Live).commands().remove(0);
-    let mut ceilings = Vec::new();
-    serve(options("clean", "int4", Mode::Live), |event, commands| match event {
-        WorkerEvent::Hello(_) => {
-            send(commands, &Command::Stop);
-            (0..2).for_each(|_| send(commands, &acquire));
-        }
-        WorkerEvent::Ceiling(ceiling) => {
-            ceilings.push((ceiling.read_bytes_per_s, ceiling.fp32_flop_per_s));
-            if ceilings.len() == 2 {
-                *commands = None;
-            }
-        }
-        _ => {}
-    });
-    let rises = |(before, now): (Option<f64>, Option<f64>)| before <= now;
-    assert!(ceilings.windows(2).all(|two| rises((two[0].0, two[1].0)) && two[0].1 <= two[1].1));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_worker_says_how_nice_it_is_though_it_asks_for_nothing() {
-    let told = std::thread::spawn(|| {
-        let in_force = warpscope_kernels::cpu::set_nice(15);
-        let events = once("clean", "int4");
-        let WorkerEvent::Hello(hello) = &events[0] else { panic!("first line: {:?}", events[0]) };
-        (hello.nice, in_force)
-    });
-    let (told, in_force) = told.join().expect("no panic");
-    assert_eq!((told, in_force.is_some()), (in_force, true));
-}
-
 #[test]
 fn live_ends_when_its_parent_is_gone() {
     let events = serve(options("clean", "int4", Mode::Live), |event, commands| {

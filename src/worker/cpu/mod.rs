@@ -249,3 +249,45 @@ fn cpu_name() -> Option<String> {
         line.split_once(':')?.1.chars().filter(|c| !c.is_control()).take(80).collect();
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::protocol::Acquire;
+
+    fn device(mode: Mode) -> CpuDevice {
+        CpuDevice::new(CpuOptions { mode, ..CpuOptions::live() }, Stop::new())
+    }
+
+    /// A ceiling that was measured at a bad moment is not the last word.
+    #[test]
+    fn beside_other_work_a_higher_ceiling_is_looked_for_each_time() {
+        for (mode, times) in [(Mode::Once, 1), (Mode::Live, 3)] {
+            let (mut device, mut ceilings) = (device(mode), Vec::new());
+            for _ in 0..3 {
+                let mut emit = |event| {
+                    ceilings.extend(match event {
+                        WorkerEvent::Ceiling(Ceiling { read_bytes_per_s, fp32_flop_per_s }) => {
+                            Some((read_bytes_per_s, fp32_flop_per_s))
+                        }
+                        _ => None,
+                    });
+                    Ok(())
+                };
+                let acquire = Command::Acquire(Acquire::default());
+                assert!(device.perform(&acquire, &mut emit).is_ok());
+            }
+            assert_eq!(ceilings.len(), times, "{mode:?}");
+            let rises = ceilings.windows(2).all(|two| two[0].0 <= two[1].0 && two[0].1 <= two[1].1);
+            assert!(rises, "{ceilings:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn it_says_how_nice_it_is_though_it_asks_for_nothing() {
+        let told = std::thread::spawn(|| (set_nice(15), device(Mode::Once).hello().nice));
+        let (in_force, told) = told.join().expect("no panic");
+        assert_eq!((told, in_force.is_some()), (in_force, true));
+    }
+}
