@@ -427,7 +427,8 @@ fn the_kernels_of_warpscope_are_candidates_on_any_machine() {
         } else if kernel == "portable" {
             assert!(state == "done" || state == "stopped", "{line}");
             assert!(line["error"].as_f64().is_some_and(|error| error < 1e-5), "{line}");
-            assert!(line["roof_share"].as_f64().is_some_and(|share| share > 0.0), "{line}");
+            // A machine that is too busy has no roof.
+            assert!(line["roof_share"].as_f64().is_none_or(|share| share > 0.0), "{line}");
         }
     }
 }
