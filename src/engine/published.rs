@@ -77,7 +77,8 @@ pub(super) fn findings(base: &RuleBase, target: &Target, question: &Question) ->
     let Some(sm) = target.sm.filter(|_| question.origin == Origin::Asked) else {
         return Vec::new();
     };
-    if is_other_build(&question.config, None) {
+    let windows = question.config.get("platform") == Some("windows");
+    if windows || is_other_build(&question.config, None) {
         return Vec::new();
     }
     let own = question.version.as_deref().map(|version| (question.framework.as_str(), version));
@@ -222,6 +223,14 @@ mod tests {
         assert_eq!(said(&newest, (12, 1)), [("bitsandbytes".to_owned(), Outcome::Works)]);
         // Wheels for Arm were not read, or there are none.
         assert_eq!(said(&asked("autoawq-kernels", "0.0.9", &[]), (12, 1)), []);
+    }
+
+    #[test]
+    fn the_wheel_is_that_of_linux() {
+        let on = |platform| asked("onnxruntime", "1.23.2", &[("platform", platform)]);
+        assert_eq!(said(&on("linux"), (5, 2)), [("onnxruntime".to_owned(), Outcome::Fails)]);
+        // The wheel for Windows holds machine code for sm_52.
+        assert_eq!(said(&on("windows"), (5, 2)), []);
     }
 
     #[test]
