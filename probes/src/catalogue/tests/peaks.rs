@@ -11,6 +11,7 @@ const MISMATCHES: &[(&str, &str)] = &[
     ("NVIDIA H800 PCIe 80GB", "export cap on FP64"),
     ("GeForce RTX 5090 D", "export cap"),
     ("GeForce RTX 5090 D v2", "export cap"),
+    ("CMP 170HX", "throttled for mining"),
     ("NVIDIA B300 (HGX) 288GB", "INT8: both figures are estimates"),
     ("NVIDIA GB300 (per GPU) 279GB", "INT8: both figures are estimates"),
     ("GeForce RTX 4090 Laptop GPU", "laptop AI TOPS are computed at a higher clock"),
