@@ -1,6 +1,6 @@
 use super::Catalogue;
 use super::names::Names;
-use super::part::{Part, PciId};
+use super::part::{Part, PciId, Segment};
 use super::words::NameWords;
 
 /// Most GPUs of one kind a request may ask for.
@@ -8,6 +8,9 @@ pub const MAX_COUNT: u32 = 64;
 
 /// Names offered when nothing fits.
 const OFFERED: usize = 3;
+
+/// Most products that are listed where a name fits several.
+const LISTED: usize = 8;
 
 /// Longer texts are cut before names are compared with them.
 const LONGEST: usize = 64;
@@ -141,8 +144,17 @@ fn is_older(folded: &str) -> bool {
     OLDER.contains(&bare.unwrap_or(folded))
 }
 
+/// Whether a folded name is that of a Radeon without its line: `7900xtx`.
+fn is_radeon(folded: &str) -> bool {
+    let suffix = folded.trim_start_matches(|c: char| c.is_ascii_digit());
+    folded.len() - suffix.len() == 4 && ["xt", "xtx", "gre"].contains(&suffix)
+}
+
 /// Who makes what has this folded name, if it is not NVIDIA.
 fn maker(folded: &str) -> Option<&'static str> {
+    if is_radeon(folded) {
+        return Some("AMD");
+    }
     let fits = |start: &str| {
         let rest = folded.strip_prefix(start);
         rest.is_some_and(|rest| {
@@ -197,12 +209,16 @@ impl Catalogue {
     /// part that lists it under `default_for` is meant.
     pub fn find(&self, query: &str) -> Result<&Part, FindError> {
         let wanted = folded(query);
-        match self.meant(query, &wanted).as_slice() {
-            [] if maker(&wanted).is_some() => Err(FindError::Foreign {
-                query: query.into(),
-                maker: maker(&wanted).unwrap_or_default(),
-            }),
-            [] if is_older(&wanted) => Err(FindError::Older { query: query.into() }),
+        let found = match self.meant(query, &wanted) {
+            found if !found.is_empty() => found,
+            _ if maker(&wanted).is_some() => {
+                let maker = maker(&wanted).unwrap_or_default();
+                return Err(FindError::Foreign { query: query.into(), maker });
+            }
+            _ if is_older(&wanted) => return Err(FindError::Older { query: query.into() }),
+            _ => self.shortened(query),
+        };
+        match found.as_slice() {
             [] => Err(FindError::Unknown { query: query.into(), nearest: self.nearest(&wanted) }),
             [part] => Ok(part),
             several => {
@@ -212,16 +228,33 @@ impl Catalogue {
         }
     }
 
+    /// Products of whose names the query leaves words out, as `RTX 6000` does of several; laptops' GPUs only where there is no other.
+    fn shortened(&self, query: &str) -> Vec<&Part> {
+        let parts = self.parts();
+        let words = self.name_words.get_or_init(|| NameWords::of(parts));
+        let mut found: Vec<&Part> =
+            words.with_all_of(query).into_iter().map(|at| &parts[at]).collect();
+        if found.iter().any(|part| part.segment != Segment::Laptop) {
+            found.retain(|part| part.segment != Segment::Laptop);
+        }
+        found.truncate(if found.len() > LISTED { 0 } else { LISTED });
+        found
+    }
+
     /// A count and a product: `2xT4`, `2 × T4`, or just `T4`.
     pub fn parse_request(&self, request: &str) -> Result<(u32, &Part), FindError> {
         let (count, name) = match split_count(request) {
             Some((count, name)) => (count.parse().ok(), name),
             None => (Some(1), request),
         };
-        match count {
-            Some(count @ 1..=MAX_COUNT) => Ok((count, self.find(name)?)),
-            _ => Err(FindError::Count { query: request.to_owned() }),
+        if let Some(count @ 1..=MAX_COUNT) = count {
+            return Ok((count, self.find(name)?));
         }
+        // The number is perhaps part of the name: `7900 XTX`, `0x1eb8`.
+        self.find(request).map(|part| (1, part)).map_err(|error| match error {
+            FindError::Unknown { query, .. } => FindError::Count { query },
+            named => named,
+        })
     }
 
     /// Every product with that device id; ids may be shared by variants.

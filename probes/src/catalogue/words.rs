@@ -97,6 +97,17 @@ impl NameWords {
             ways.filter(|words| !words.is_empty()).filter_map(|words| self.0.get(&words));
         found.next().map(Vec::as_slice).unwrap_or_default()
     }
+
+    /// Those whose names have all these words, a number among them, and others besides.
+    pub(super) fn with_all_of(&self, query: &str) -> BTreeSet<usize> {
+        let words = telling(&split(query));
+        let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+        if !words.iter().any(is_number) {
+            return BTreeSet::new();
+        }
+        let longer = self.0.iter().filter(|(names, _)| words.is_subset(names));
+        longer.flat_map(|(_, places)| places.iter().copied()).collect()
+    }
 }
 
 fn split(name: &str) -> Vec<String> {

@@ -111,7 +111,7 @@ fn what_is_not_found_is_answered_with_what_is_near() {
         other => panic!("{other:?}"),
     };
     assert!(unknown("RTX 3095").contains(&"GeForce RTX 3090".to_owned()));
-    assert!(unknown("RTX 6000").iter().any(|name| name.contains("6000")));
+    assert!(unknown("RTX 6500").iter().any(|name| name.contains("RTX")));
     assert_eq!(unknown(""), [""; 0]);
     assert_eq!(unknown("ffff").len(), 3);
     let shared = facts().find("25b6").expect_err("two products").to_string();
@@ -137,6 +137,27 @@ fn names_are_known_by_their_words() {
     for nothing in ["GPU", "Founders Edition", "RTX 3090 8GB", "Max-Q", "laptop"] {
         assert!(matches!(facts().find(nothing), Err(FindError::Unknown { .. })), "{nothing}");
     }
+}
+
+/// NVIDIA sold a Quadro RTX, an RTX Ada and an RTX PRO of each of these numbers but the last; of 3000 only for laptops.
+#[test]
+fn a_name_that_several_generations_have_is_answered_with_all_of_them() {
+    for (said, choices) in [
+        ("RTX 6000", &["Quadro RTX 6000", "NVIDIA RTX 6000 Ada"][..]),
+        ("RTX 5000", &["Quadro RTX 5000", "NVIDIA RTX 5000 Ada"]),
+        ("NVIDIA RTX 4000", &["Quadro RTX 4000", "NVIDIA RTX 4000 Ada"]),
+        ("RTX 3000", &["Quadro RTX 3000 Mobile", "NVIDIA RTX 3000 Ada Generation Laptop GPU"]),
+    ] {
+        let Err(FindError::Shared { choices: found, .. }) = facts().find(said) else {
+            panic!("{said}: {:?}", facts().find(said));
+        };
+        assert!(choices.iter().all(|one| found.iter().any(|other| one == other)), "{found:?}");
+        let laptops = found.iter().filter(|one| one.contains("Laptop") || one.contains("Mobile"));
+        assert!(said == "RTX 3000" || laptops.count() == 0, "{found:?}");
+        assert_eq!(facts().get(said), None, "{said}");
+    }
+    assert_eq!(found("RTX 8000").market_name, "Quadro RTX 8000");
+    assert_eq!(found("Quadro RTX 4000").market_name, "Quadro RTX 4000");
 }
 
 /// Names of machines as their owners list them.
@@ -201,6 +222,14 @@ fn a_request_may_carry_a_count() {
         assert!(matches!(refused, Err(FindError::Count { .. })), "{request}");
     }
     assert!(matches!(facts().parse_request("2x"), Err(FindError::Unknown { .. })));
+    assert_eq!(
+        facts().parse_request("0x1eb8").map(|(n, part)| (n, &*part.name)),
+        Ok((1, "Tesla T4"))
+    );
+    for radeon in ["7900 XTX", "6900 XT", "7900XTX", "2x 7900 XTX", "9070 xt", "7900 GRE"] {
+        let refused = facts().parse_request(radeon);
+        assert!(matches!(refused, Err(FindError::Foreign { maker: "AMD", .. })), "{refused:?}");
+    }
 }
 
 #[test]
