@@ -28,4 +28,4 @@ pub use keys::{
 };
 pub use range::{NumberRange, SmSet, VersionRange};
 pub use text::Text;
-pub use version::{ParseVersionError, Version};
+pub use version::{ParseVersionError, Version, build_of};

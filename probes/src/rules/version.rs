@@ -63,6 +63,14 @@ impl FromStr for Version {
     }
 }
 
+/// The build that PyTorch's index and those who follow it write behind a version: `2.7.0+cu128`, `2.5.1+cpu`, `2.6.0+rocm6.2`.
+pub fn build_of(version: &str) -> Option<&str> {
+    let (_, local) = version.split_once('+')?;
+    let cuda = local.strip_prefix("cu").is_some_and(|rest| rest.parse::<u16>().is_ok());
+    let other = ["cpu", "rocm", "xpu"].into_iter().find(|name| local.starts_with(name));
+    other.or_else(|| cuda.then_some(local))
+}
+
 /// `2025-03` or `2025-03-14`.
 fn date(text: &str) -> Option<Version> {
     let mut parts = text.split('-');
@@ -149,6 +157,22 @@ mod tests {
         assert_eq!(version("2025-03-02").compare(&version("2025-03-14")), Some(Ordering::Less));
         assert_eq!(version("2025-03").compare(&version("2025-03-14")), None);
         assert_eq!(version("2025-03").compare(&version("2025.3")), None);
+    }
+
+    #[test]
+    fn a_build_stands_behind_the_version() {
+        for (version, build) in [
+            ("2.7.0+cu128", Some("cu128")),
+            ("2.5.1+cpu", Some("cpu")),
+            ("2.6.0+cpu.cxx11.abi", Some("cpu")),
+            ("2.6.0+rocm6.2", Some("rocm")),
+            ("2.6.0+xpu", Some("xpu")),
+            ("2.8.3+cu12torch2.8cxx11abiTRUE", None),
+            ("0.6.3.post2.dev174+g51c24c97", None),
+            ("2.7.0", None),
+        ] {
+            assert_eq!(build_of(version), build, "{version}");
+        }
     }
 
     #[test]

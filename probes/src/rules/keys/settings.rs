@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::super::version::build_of;
 use super::{
     ANY_VERSION, BUILD_KEYS, Kind, MODEL_KEYS, NOTHING, SPLIT_KEYS, check_value, kind_of, row_of,
 };
@@ -122,8 +123,7 @@ impl Settings {
         let named = BUILD_KEYS
             .iter()
             .filter_map(|key| Some((*key, self.get(&format!("{package}.{key}"))?)));
-        let local = self.get(package).and_then(|version| version.split_once('+'));
-        let local = local.filter(|(_, build)| build.starts_with("cu")).map(|one| ("wheel", one.1));
+        let local = self.get(package).and_then(build_of).map(|build| ("wheel", build));
         local.into_iter().chain(named).for_each(|(key, value)| settings.put(key, value.into()));
         settings
     }
