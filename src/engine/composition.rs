@@ -38,7 +38,7 @@ const EVERYWHERE: &[&str] = &[
 ];
 
 /// Keys that may be silent. Without an answer to any other the question is open.
-const MAY_BE_SILENT: &[&str] = &["arch_list", "platform", "runner", "wheel"];
+const MAY_BE_SILENT: &[&str] = &["arch_list", "runner", "wheel"];
 
 /// Builds their makers publish or describe. Any other is somebody else's, of which nothing follows from these.
 pub(super) const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
