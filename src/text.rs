@@ -5,14 +5,21 @@ use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use warpscope_probes::text::{is_hostile, shown_as};
 
-/// A text from outside with every hostile character replaced by `\u{fffd}`; in ASCII mode everything beyond ASCII by `?`.
+/// Signs of texts of the program, and what stands for them in ASCII.
+const SIGNS: &[(char, char)] = &[('·', '-'), ('–', '-'), ('×', 'x'), ('µ', 'u')];
+
+/// A text from outside with every hostile character replaced by `\u{fffd}`; in ASCII mode a sign by what is typed for
+/// it, and everything else beyond ASCII by `?`.
 pub fn clean(text: &str, ascii: bool) -> Cow<'_, str> {
     let fine = |letter: char| !is_hostile(letter) && (!ascii || letter.is_ascii());
     if text.chars().all(fine) {
         return Cow::Borrowed(text);
     }
+    let typed = |letter| SIGNS.iter().find(|row| row.0 == letter).map_or('?', |row| row.1);
     let shown = text.chars().map(shown_as);
-    Cow::Owned(shown.map(|letter| if ascii && !letter.is_ascii() { '?' } else { letter }).collect())
+    let shown =
+        shown.map(|letter| if ascii && !letter.is_ascii() { typed(letter) } else { letter });
+    Cow::Owned(shown.collect())
 }
 
 /// Text without the escape sequences that programs write to a terminal.

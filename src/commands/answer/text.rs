@@ -1,6 +1,5 @@
 //! Verdicts as text for people: blocks, tables, wrapped prose. Nothing from outside reaches the terminal with control characters.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::engine::{Confidence, Origin, Outcome, Question, Verdict};
@@ -47,9 +46,7 @@ impl Style {
 
     /// One line of text from outside, or made of such.
     pub(crate) fn clean(self, text: &str) -> String {
-        let text =
-            if self.ascii { Cow::Owned(text.replace('·', "-")) } else { Cow::Borrowed(text) };
-        clean(&text, self.ascii).into_owned()
+        clean(text, self.ascii).into_owned()
     }
 }
 
@@ -216,5 +213,6 @@ mod tests {
     fn nothing_from_outside_moves_the_cursor() {
         let style = Style { ascii: true, ..Style::default() };
         assert_eq!(style.clean("a\u{1b}[2Jb\r·é\u{9b}"), "a?[2Jb -??");
+        assert_eq!(style.clean("a tile of 128×128"), "a tile of 128x128");
     }
 }
