@@ -7,6 +7,7 @@ use crate::rules::{Choice, RuleBase, Settings};
 /// Keys a model settles; a configuration that names another value speaks of another model.
 const FIXED: &str = "model_type";
 const QUANTIZATION: &str = "quantization";
+const GGUF: &str = "gguf";
 /// Value of a route that has widened its weights.
 const NONE: &str = "none";
 
@@ -46,6 +47,13 @@ impl Model {
         for key in [FIXED, QUANTIZATION] {
             let Some(wanted) = asked.get(key).filter(|word| *word != NONE) else { continue };
             let own = self.settings.get(key).unwrap_or("not quantised");
+            if key == QUANTIZATION
+                && wanted != own
+                && wanted == GGUF
+                && runs_only_gguf(base, framework)
+            {
+                return Err(self.is_no_gguf(base, framework));
+            }
             if wanted != own {
                 return Err(format!("{key} {wanted} was asked for, and {} is {own}", self.name));
             }
@@ -53,6 +61,20 @@ impl Model {
         // Nothing contradicts it; the framework has only nothing to say of the quantisation.
         Ok(asked.with(&self.settings))
     }
+
+    fn is_no_gguf(&self, base: &RuleBase, framework: &str) -> String {
+        let name = base.framework(framework).map_or(framework, |one| &one.name);
+        format!(
+            "{name} runs GGUF files; {} is saved as safetensors, so name a GGUF of it: --model OWNER/NAME-GGUF:Q4_K_M",
+            self.name
+        )
+    }
+}
+
+/// Whether every row of a framework is about GGUF files.
+fn runs_only_gguf(base: &RuleBase, framework: &str) -> bool {
+    let mut rows = base.configs().iter().filter(|row| row.framework == framework);
+    rows.all(|row| row.settings.get(QUANTIZATION) == Some(GGUF))
 }
 
 fn is_applied_at_load(word: &str) -> bool {

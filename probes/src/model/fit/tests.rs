@@ -123,3 +123,17 @@ fn what_was_asked_for_by_name_is_kept_or_contradicted() {
         assert!(error.contains(words), "{error}");
     }
 }
+
+#[test]
+fn a_framework_of_gguf_files_says_so() {
+    let rules = "framework = \"llama\"\nname = \"llama.cpp\"\n[[config]]\nid = \"gguf\"\nlabel = \"GGUF\"\nset = { quantization = \"gguf\" }\n";
+    let base = RuleBase::parse(&[("llama.toml", rules), ("server.toml", RULES)]).expect("reads");
+    let gguf = Settings::new([("quantization", "gguf")]).expect("settings");
+    let refused = model(&[]).asked(&base, "llama", &gguf).expect_err("no GGUF");
+    assert!(
+        refused.starts_with("llama.cpp runs GGUF files; m is saved as safetensors"),
+        "{refused}"
+    );
+    let refused = model(&[]).asked(&base, "server", &gguf).expect_err("no GGUF");
+    assert_eq!(refused, "quantization gguf was asked for, and m is not quantised");
+}
