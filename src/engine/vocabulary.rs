@@ -27,10 +27,18 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
     ("kv_cache", &["f16", "fp16", "float16", "half"], &["fp16", "f16", "float16"]),
     ("kv_cache", &["bf16", "bfloat16"], &["bf16", "bfloat16"]),
     ("quantization", &["bnb4bit", "loadin4bit", "qlora"], &["nf4"]),
-    ("quantization", &["bnb8bit", "loadin8bit"], &["llmint8"]),
+    ("quantization", &["bnb8bit", "loadin8bit", "int8"], &["llmint8"]),
+    ("quantization", &["bnb", "bitsandbytes"], &["bitsandbytes", "bnb", "nf4"]),
     ("quantization", &["int4", "w4a16"], &["w4a16", "int4"]),
-    ("quantization", &["fp8e4m3", "fp8w8a8", "w8a8fp8"], &["fp8", "w8a8fp8", "fp8e4m3"]),
+    ("quantization", &["float8"], &["float8dynamic", "fp8"]),
+    (
+        "quantization",
+        &["fp8", "fp8e4m3", "fp8w8a8", "w8a8fp8"],
+        &["fp8", "w8a8fp8", "fp8e4m3", "float8dynamic"],
+    ),
     ("quantization", &["nvfp4", "modeloptfp4"], &["nvfp4", "modeloptfp4"]),
+    ("wheel", &["image", "container"], &["docker"]),
+    ("platform", &["win", "win10", "win11"], &["windows"]),
 ];
 
 /// Words for a width, and the formats that have it: read as one where the framework has no other of them.
@@ -45,12 +53,33 @@ pub fn meant<'a>(base: &'a RuleBase, framework: &str, key: &str, value: &str) ->
     let said = plain(value);
     let named = |name: &str| known.iter().copied().find(|word| plain(word) == name);
     let groups = SYNONYMS.iter().filter(|row| row.0 == key && row.1.contains(&&said[..]));
-    let exact = known.get(value).copied();
+    let exact = known.get(value).copied().or_else(|| named(&said));
+    let loaded = || (key == "quantization").then(|| on_loading(&said).and_then(named)).flatten();
     exact
-        .or_else(|| named(&said))
+        .map(|word| loaded().unwrap_or(word))
         .or_else(|| groups.flat_map(|row| row.2).find_map(|name| named(name)))
         .or_else(|| (key == "quantization").then(|| only_format(&said, named)).flatten())
         .or_else(|| (key == "quantization" && is_gguf(&said)).then(|| named("gguf")).flatten())
+}
+
+/// The format of bitsandbytes that a framework means which has this word as well as that format.
+fn on_loading(said: &str) -> Option<&'static str> {
+    match said {
+        "4bit" | "bnb4bit" | "loadin4bit" => Some("nf4"),
+        "8bit" | "bnb8bit" | "loadin8bit" | "int8" => Some("llmint8"),
+        "bnb" => Some("bitsandbytes"),
+        _ => None,
+    }
+}
+
+/// Whether a word only says how wide the weights of a format are: `AWQ 4bit`.
+pub(crate) fn has_width(format: &str, word: &str) -> bool {
+    let said = plain(word);
+    let width = match said.strip_prefix("int") {
+        Some(bits) => format!("{bits}bit"),
+        None => said,
+    };
+    WIDTHS.iter().any(|row| row.0 == width && row.1.contains(&&plain(format)[..]))
 }
 
 /// The one format of a width that is known.
@@ -126,6 +155,13 @@ mod tests {
             ("axolotl", "quantization", "4bit", Some("nf4")),
             ("tgi", "quantization", "load_in_4bit", Some("nf4")),
             ("sglang", "quantization", "fp8_w8a8", Some("fp8")),
+            // Words of a rule that turns them into the format.
+            ("transformers", "quantization", "4bit", Some("nf4")),
+            ("transformers", "quantization", "load_in_8bit", Some("llm_int8")),
+            ("autogptq", "quantization", "4bit", Some("4bit")),
+            ("torchao", "quantization", "float8", Some("float8_dynamic")),
+            ("ktransformers", "wheel", "image", Some("docker")),
+            ("xformers", "platform", "Win11", Some("windows")),
             // AWQ, GPTQ, NF4 or a format of their own: nobody can tell. Nor whether INT8 is of weights or of products.
             ("exllamav2", "quantization", "4bit", None),
             ("tgi", "quantization", "4bit", None),
@@ -141,7 +177,7 @@ mod tests {
     #[test]
     fn names_of_synonyms_are_plain() {
         for (key, said, names) in SYNONYMS {
-            assert!(CLOSED.contains(key), "{key}");
+            assert!(CLOSED.contains(key) || ["platform", "wheel"].contains(key), "{key}");
             for word in said.iter().chain(*names) {
                 assert_eq!(plain(word), **word);
             }

@@ -5,12 +5,16 @@
 
 mod asked;
 mod error;
+mod meaning;
+mod package;
 mod word;
 
-use warpscope_probes::rules::{RuleBase, dtype_id};
+use warpscope_probes::rules::RuleBase;
 
 use self::asked::Asked;
 pub(crate) use self::error::UsageError;
+use self::meaning::{known_format, number_format};
+use self::word::{find, is_release};
 use crate::engine::{Assumptions, Question, distinct};
 
 /// What was typed.
@@ -49,27 +53,23 @@ fn questions(
     words: &[String],
     dtype: Option<&str>,
 ) -> Result<Vec<Question>, UsageError> {
-    let dtype = dtype.map(known_dtype).transpose()?;
-    let tokens =
-        words.iter().flat_map(|word| word.split([':', ' ', ','])).filter(|word| !word.is_empty());
+    dtype.map_or(Ok(()), demand_format)?;
     let mut asked: Vec<Asked<'_>> = Vec::new();
-    for token in tokens {
+    for token in tokens(base, words) {
         let taken = match asked.last_mut() {
-            Some(current) => current.take(base, token)?,
+            Some(current) => current.take(base, &token)?,
             None => false,
         };
         if !taken {
-            asked.push(Asked::named(base, token)?);
+            asked.push(Asked::named(base, &token)?);
         }
     }
     if asked.is_empty() {
         let all = base.configs().iter().map(|row| Question::of_row(base, row));
-        let is =
-            |question: &Question| dtype.is_none_or(|id| question.config.get("dtype") == Some(id));
-        return Ok(all.filter(is).collect());
+        return Ok(all.filter(|one| dtype.is_none_or(|word| is_in(base, one, word))).collect());
     }
-    if let Some(id) = dtype {
-        asked.iter_mut().try_for_each(|one| one.say("dtype", id))?;
+    if let Some(word) = dtype {
+        asked.iter_mut().try_for_each(|one| one.take_format(base, word))?;
     }
     let mut questions: Vec<Question> = Vec::new();
     for question in asked.into_iter().flat_map(|one| one.questions) {
@@ -80,13 +80,34 @@ fn questions(
     Ok(questions)
 }
 
-fn known_dtype(word: &str) -> Result<&'static str, UsageError> {
-    dtype_id(&word.to_ascii_lowercase()).ok_or_else(|| {
+/// Words one by one; a release that follows the name of a framework belongs to it: `vllm 0.8.5 cuda 12.8`.
+fn tokens(base: &RuleBase, words: &[String]) -> Vec<String> {
+    let words = words.iter().flat_map(|word| word.split([':', ' ', ',']));
+    let mut tokens: Vec<String> = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        match tokens.last_mut().filter(|last| is_release(word) && find(base, last).is_some()) {
+            Some(name) => name.extend(["@", word]),
+            None => tokens.push(word.to_owned()),
+        }
+    }
+    tokens
+}
+
+/// Whether a row is in a number format, be it that of its weights.
+fn is_in(base: &RuleBase, row: &Question, word: &str) -> bool {
+    let format = known_format(base, &row.framework, word);
+    format.is_some_and(|(key, value)| row.config.get(key) == Some(value))
+}
+
+fn demand_format(word: &str) -> Result<(), UsageError> {
+    number_format(word).map(drop).ok_or_else(|| {
         UsageError(format!(
             "--dtype {word:?} is not a number format; `warpscope dtypes` lists them"
         ))
     })
 }
 
+#[cfg(test)]
+mod everyday;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 use super::*;
 
-fn ask(words: &[&str]) -> Result<Vec<String>, UsageError> {
+pub(super) fn ask(words: &[&str]) -> Result<Vec<String>, UsageError> {
     let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
     let questions = questions(RuleBase::builtin(), &words, None)?;
     let line = |one: Question| {

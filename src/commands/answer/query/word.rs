@@ -1,28 +1,27 @@
-//! What single words mean: names of frameworks, versions, settings in short.
+//! Single words: names of frameworks, releases, what rows say of themselves, and what is said of a word that is none of these.
 
+use warpscope_probes::model::Model;
 use warpscope_probes::releases;
-use warpscope_probes::rules::{Framework, RuleBase, Version, dtype_id};
+use warpscope_probes::rules::{Framework, RuleBase, Version};
 
 use super::error::UsageError;
+use super::meaning::settings;
 use crate::config::near;
 use crate::engine::Question;
 use crate::engine::vocabulary::plain;
 
-/// A number format as CTranslate2 spells it, which has a compute type instead.
-pub(super) fn compute_type(dtype: &str) -> &str {
-    match dtype {
-        "fp16" => "float16",
-        "bf16" => "bfloat16",
-        "fp32" => "float32",
-        other => other,
+/// `name==version` and `name@version`; a range is an error, since an answer is about one release.
+pub(super) fn split_version(token: &str) -> Result<(&str, Option<&str>), UsageError> {
+    if let Some(at) = token.find(['<', '>', '~', '!']) {
+        let (name, range) = token.split_at(at);
+        let version = range.trim_start_matches(['<', '>', '~', '!', '=']);
+        let at = if name.is_empty() { "" } else { "@" };
+        return Err(UsageError(format!(
+            "{token:?} names more than one release; ask about one, as in {name}{at}{version}"
+        )));
     }
-}
-
-pub(super) fn split_version(token: &str) -> (&str, Option<&str>) {
-    token
-        .split_once("==")
-        .or_else(|| token.split_once('@'))
-        .map_or((token, None), |(name, version)| (name, Some(version)))
+    let split = token.split_once("==").or_else(|| token.split_once('@'));
+    Ok(split.map_or((token, None), |(name, version)| (name, Some(version))))
 }
 
 /// The version of the framework where another package that brings it was named: a fresh install takes the newest that is accepted. A date
@@ -56,45 +55,38 @@ pub(super) fn find<'a>(base: &'a RuleBase, name: &str) -> Option<&'a Framework> 
         .find(|one| is(&one.id) || is(&one.name) || one.aliases.iter().any(|alias| is(alias)))
 }
 
-/// Formats of weights as people say them, and as frameworks with that name for it do.
-pub(super) const LONG: &[(&str, &str)] = &[
-    ("int8", "llm_int8"),
-    ("bnb", "nf4"),
-    ("bitsandbytes", "nf4"),
-    ("float8", "float8_dynamic"),
-    ("fp8", "float8_dynamic"),
-];
-
-/// Short words people use for settings, in [`plain`] spelling.
-const SHORT: &[(&str, &str)] = &[
-    ("fa2", "flashattention2"),
-    ("fa3", "flashattention3"),
-    ("4bit", "nf4"),
-    ("8bit", "llmint8"),
-    ("image", "docker"),
-];
-
-/// Whether a row says this word of itself: in its settings, its id or its label.
+/// Whether a row says this word of itself: in its label, or as a key or value of its settings.
 pub(super) fn says(question: &Question, token: &str) -> bool {
-    let lower = token.to_ascii_lowercase();
-    if let Some(dtype) =
-        dtype_id(&lower).filter(|dtype| question.config.get("dtype") == Some(dtype))
-    {
-        return !dtype.is_empty();
-    }
-    if dtype_id(&lower).is_some_and(|id| id != "fp8_e4m3") {
-        return false;
-    }
     let token = plain(token);
     let label = question.words();
     let words = label
         .split([' ', '·', ',', '(', ')'])
         .chain(question.config.iter().flat_map(|(key, value)| [key, value]));
-    let long = SHORT.iter().find(|row| row.0 == token).map_or("", |row| row.1);
-    words.map(plain).any(|word| word == token || (!long.is_empty() && word == long))
+    !token.is_empty() && words.map(plain).any(|word| word == token)
+}
+
+/// A version without the letter of its tag: `v0.6.3`.
+pub(super) fn without_v(version: &str) -> &str {
+    let number = version.strip_prefix(['v', 'V']);
+    number.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
+}
+
+/// Whether a word is a release: `0.6.3`, `v4.57.6`, `b4567`, `2025-04`. A whole number may be anything.
+pub(super) fn is_release(word: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let build = word.strip_prefix('b').is_some_and(|rest| rest.len() > 2 && digits(rest));
+    let number = without_v(word);
+    let numbered = number.starts_with(|first: char| first.is_ascii_digit());
+    (build || numbered && number.contains(['.', '-'])) && word.parse::<Version>().is_ok()
 }
 
 pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
+    if let Some(framework) = having(base, name) {
+        return UsageError(format!(
+            "{name:?} is a setting, not a framework; name the framework before it: {} {name}",
+            framework.id
+        ));
+    }
     let names = base.frameworks().iter().flat_map(|one| {
         let names = one.aliases.iter().chain([&one.id, &one.name]);
         names.map(|name| (plain(name), one.id.as_str()))
@@ -115,5 +107,28 @@ pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
     UsageError(format!(
         "{name:?} is not a known framework{hint} `warpscope frameworks` lists all {}",
         base.frameworks().len()
+    ))
+}
+
+/// A framework that has this word as a setting, first the one whose name the word begins with.
+fn having<'a>(base: &'a RuleBase, word: &str) -> Option<&'a Framework> {
+    let has = |framework: &&Framework| !settings(base, framework, word).is_empty();
+    let own = word.split(['.', '_', '-']).next().and_then(|head| find(base, head));
+    own.filter(|own| has(&own)).or_else(|| base.frameworks().iter().find(has))
+}
+
+pub(super) fn unknown_word(
+    token: &str,
+    framework: &Framework,
+    questions: &[Question],
+) -> UsageError {
+    if let Some(model) = Model::known(token) {
+        return UsageError(format!("{token:?} is a model; name it with --model {}", model.name));
+    }
+    let labels: Vec<_> = questions.iter().map(Question::words).collect();
+    UsageError(format!(
+        "{token:?} is neither a configuration of {} nor a framework (a model is named with --model); configurations: {}",
+        framework.name,
+        labels.join("; ")
     ))
 }

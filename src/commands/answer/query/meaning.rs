@@ -1,0 +1,143 @@
+//! What words mean as settings of a framework, with and without the name of the setting.
+
+use warpscope_probes::model::QUANTIZATIONS;
+use warpscope_probes::rules::{Framework, Kind, RuleBase, dtype_id, kind_of};
+
+use super::error::UsageError;
+use crate::engine::vocabulary::{CLOSED, known, knows, meant, plain};
+
+/// Settings whose values are words of their own, most likely first.
+const BARE: &[&str] = &[
+    "quantization",
+    "attention",
+    "kernel",
+    "engine",
+    "compute_type",
+    "feature",
+    "operation",
+    "wheel",
+    "platform",
+];
+
+/// Settings that any framework can have, also with a value that none of its rules names.
+const ANYWHERE: &[&str] = &["wheel", "platform"];
+
+/// Number formats that weights alone are rarely kept in.
+const WIDE: &[&str] = &["auto", "bf16", "fp16", "fp32", "fp64", "tf32"];
+
+/// A number format as CTranslate2 spells it, which has a compute type instead.
+pub(super) fn compute_type(dtype: &str) -> &str {
+    match dtype {
+        "fp16" => "float16",
+        "bf16" => "bfloat16",
+        "fp32" => "float32",
+        other => other,
+    }
+}
+
+/// The number format a word means, whatever the case of its letters.
+pub(super) fn number_format(word: &str) -> Option<&'static str> {
+    dtype_id(&word.to_ascii_lowercase())
+}
+
+pub(super) fn is_number_format(word: &str) -> bool {
+    number_format(word).is_some()
+}
+
+/// A number format where the framework computes in it, or else keeps weights in it.
+pub(super) fn known_format<'a>(
+    base: &'a RuleBase,
+    framework: &str,
+    word: &str,
+) -> Option<(&'static str, &'a str)> {
+    let dtype = number_format(word)?;
+    if WIDE.contains(&dtype) || knows(base, framework, "dtype", dtype) {
+        return Some(("dtype", dtype));
+    }
+    let weights = |name| meant(base, framework, "quantization", name);
+    Some(("quantization", weights(word).or_else(|| weights(dtype))?))
+}
+
+/// The same where the framework knows it as neither: to compute in, unless it may be one of several formats of weights.
+pub(super) fn format<'a>(
+    base: &'a RuleBase,
+    framework: &Framework,
+    word: &'a str,
+) -> Result<(&'static str, &'a str), UsageError> {
+    if let Some(known) = known_format(base, &framework.id, word) {
+        return Ok(known);
+    }
+    let said = plain(word);
+    let formats = known(base, &framework.id, "quantization").into_iter();
+    let near: Vec<&str> = formats.filter(|format| plain(format).contains(&said)).collect();
+    if number_format(word).is_some() && !near.is_empty() {
+        return Err(UsageError(format!(
+            "{word:?} is not enough to tell how {} keeps its weights; quantization is one of {}",
+            framework.name,
+            near.join(", ")
+        )));
+    }
+    Ok(("dtype", number_format(word).unwrap_or(word)))
+}
+
+/// A value that was given under its key, as the framework spells it.
+pub(super) fn value<'a>(
+    base: &'a RuleBase,
+    framework: &str,
+    key: &'a str,
+    value: &'a str,
+) -> (&'a str, &'a str) {
+    let spelt = match kind_of(key) {
+        Ok(Kind::Dtype) => number_format(value),
+        Ok(Kind::Word) => meant(base, framework, key, value),
+        _ => None,
+    };
+    (key, spelt.unwrap_or(value))
+}
+
+/// Everything a word alone may set. A format of weights is no kernel by itself, though some kernels are called like one.
+pub(super) fn settings<'a>(
+    base: &'a RuleBase,
+    framework: &Framework,
+    word: &str,
+) -> Vec<(&'static str, &'a str)> {
+    let setting = |key: &&'static str| Some((*key, meant(base, &framework.id, key, word)?));
+    let is_format = |value: &str| QUANTIZATIONS.iter().any(|format| format.word == value);
+    let found = BARE.iter().filter_map(setting);
+    found.filter(|(key, value)| *key != "kernel" || !is_format(value)).collect()
+}
+
+/// The one setting that is meant: a feature or an operation is the same under another name, others are not.
+pub(super) fn only<'a>(
+    settings: &[(&'static str, &'a str)],
+    word: &str,
+    framework: &Framework,
+) -> Result<(&'static str, &'a str), UsageError> {
+    let apart: Vec<String> = settings
+        .iter()
+        .filter(|one| CLOSED.contains(&one.0))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    match (apart.len(), settings.first()) {
+        (0 | 1, Some(first)) => Ok(*first),
+        _ => Err(UsageError(format!(
+            "{word:?} may be {} of {}; write which",
+            apart.join(" or "),
+            framework.name
+        ))),
+    }
+}
+
+/// Whether a format of weights is one of those that go by the other name.
+pub(super) fn is_kind_of(format: &str, name: &str) -> bool {
+    QUANTIZATIONS.iter().any(|one| one.word == format && one.coarse.contains(&name))
+}
+
+/// A build or a system, by the words that any framework has for it: `cu128`, `windows`.
+pub(super) fn anywhere<'a>(base: &'a RuleBase, word: &'a str) -> Option<(&'static str, &'a str)> {
+    let named = |key: &&'static str| {
+        let mut frameworks = base.frameworks().iter();
+        Some((*key, frameworks.find_map(|one| meant(base, &one.id, key, word))?))
+    };
+    ANYWHERE.iter().find_map(named)
+}
