@@ -62,7 +62,7 @@ impl Named {
         let stripped = ENDINGS.iter().filter_map(|row| Some((name.strip_suffix(row.0)?, row.1)));
         let Some((model, format)) = stripped.min_by_key(|one| one.0.len()) else {
             let row = row_of(table(), &name).filter(|row| is_by_its_makers(repository, row))?;
-            return Some(Self { row, packing: Packing::Own });
+            return tag.is_empty().then_some(Self { row, packing: Packing::Own });
         };
         let format = table().formats.iter().find(|one| one.name == format)?;
         Some(Self { row: row_of(table(), model)?, packing: Packing::Format(format) })
@@ -132,8 +132,23 @@ fn exl(name: &str) -> Option<(&str, Value)> {
 /// What a file that Ollama names `qwen3:32b` would be called on a hub: `Qwen/Qwen3-32B-GGUF:Q4_K_M`.
 pub(super) fn on_hub(id: &str) -> Option<String> {
     let (_, name, mix) = ollama(id)?;
-    Some(format!("{name}-GGUF:{}", mix.kind()))
+    match name.split_once('/') {
+        // Both sizes are published there in the type they were made in (llama.cpp issue 15253).
+        Some(("openai", base)) => Some(format!("ggml-org/{base}-GGUF")),
+        _ => Some(format!("{name}-GGUF:{}", mix.kind())),
+    }
 }
+
+/// Sizes that Ollama serves of another model than the family's own (<https://ollama.com/library/deepseek-r1>, read 2026-11-28).
+const DISTILLED: &[(&str, &str, &str)] = &[
+    ("deepseekr1", "1.5b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"),
+    ("deepseekr1", "7b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"),
+    ("deepseekr1", "8b", "deepseek-ai/DeepSeek-R1-0528-Qwen3-8B"),
+    ("deepseekr1", "14b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
+    ("deepseekr1", "32b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"),
+    ("deepseekr1", "70b", "deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
+    ("deepseekr1", "671b", "deepseek-ai/DeepSeek-R1-0528"),
+];
 
 /// `qwen3:32b`, `llama3.1:8b-instruct-q8_0`: Ollama names a family and a size, and what it serves is a GGUF file.
 fn ollama(id: &str) -> Option<(&'static Row, &'static str, Mix)> {
@@ -142,7 +157,11 @@ fn ollama(id: &str) -> Option<(&'static Row, &'static str, Mix)> {
     let mut words = tag.split('-');
     let size = words.next().filter(|size| size.ends_with(['b', 'B']))?.to_ascii_lowercase();
     let mix = words.find_map(Mix::of).unwrap_or(Mix::USUAL);
+    let distilled = DISTILLED.iter().find(|row| (row.0, row.1) == (&family, &size));
     let is_it = |name: &str| {
+        if let Some(row) = distilled {
+            return row.2 == name;
+        }
         let name = base(name).to_ascii_lowercase();
         let found = name.split_once(&format!("-{size}"));
         found.is_some_and(|(front, rest)| front.replace('-', "") == family && is_usual(rest))

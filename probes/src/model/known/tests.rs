@@ -227,12 +227,19 @@ fn names_of_ollama_are_models_of_the_table_where_they_name_a_size() {
         ("llama3.1:8b", "meta-llama/Llama-3.1-8B-Instruct"),
         ("qwen3:30b", "Qwen/Qwen3-30B-A3B"),
         ("gpt-oss:20b", "openai/gpt-oss-20b"),
+        ("deepseek-r1:7b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"),
+        ("deepseek-r1:671b", "deepseek-ai/DeepSeek-R1"),
     ] {
         assert_eq!(parameters(name), parameters(id), "{name}");
     }
     let bytes = |name: &str| shape(name).weight_bytes();
     assert!(bytes("llama3.1:8b-instruct-q8_0") > bytes("llama3.1:8b") * 3 / 2);
-    assert!(Model::known("qwen3:latest").is_none() && Model::known("nonesuch:8b").is_none());
+    for unknown in
+        ["qwen3:latest", "nonesuch:8b", "deepseek-r1:3b", "gemma-3-27b-it:1b", "qwen3-8b:q8_0"]
+    {
+        assert!(Model::known(unknown).is_none(), "{unknown}");
+    }
+    assert_eq!(Model::known_to_ollama("gpt-oss:20b").as_deref(), Some("ggml-org/gpt-oss-20b-GGUF"));
 }
 
 /// Sizes of ExLlama's files by the bits their names tell.
