@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::index::Index;
-use super::read::{gguf_files, json, safetensors_file};
+use super::read::{UNFINISHED, gguf_files, json, safetensors_file};
 use super::safetensors::Weights;
 use super::{Facts, ModelError, config};
 
@@ -83,6 +83,26 @@ pub(super) fn parts(path: &Path) -> Vec<PathBuf> {
     all.map(|name| parent.join(name)).collect()
 }
 
+/// What a program is told to load of a model that is here: of a GGUF file in parts the first, of anything else what was named.
+pub(super) fn loaded(path: &Path) -> PathBuf {
+    let gguf = |files: BTreeSet<String>| {
+        let is_it = |name: &&String| name.ends_with(".gguf") && !name.starts_with(PROJECTOR);
+        let alone = !files.contains(CONFIG);
+        files.iter().find(is_it).filter(|_| alone).map(|first| path.join(first))
+    };
+    let first = match path.is_dir() {
+        true => list(path).ok().and_then(gguf),
+        false => parts(path).into_iter().next(),
+    };
+    first.unwrap_or_else(|| path.to_owned())
+}
+
+/// The number of parts that the name of one tells.
+pub(super) fn count(path: &Path) -> usize {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    whole(&name).and_then(|(_, count)| count.parse().ok()).unwrap_or(1)
+}
+
 /// What a file is a part of: `model` and `00003` of `model-00001-of-00003.gguf`.
 fn whole(name: &str) -> Option<(&str, &str)> {
     let (rest, count) = name.strip_suffix(".gguf")?.rsplit_once("-of-")?;
@@ -117,7 +137,7 @@ fn add_weights(path: &Path, files: &BTreeSet<String>, facts: &mut Facts) -> Resu
         weights.measure(facts);
     }
     if here.len() < shards.len() {
-        facts.detail("unfinished", format!("{} of {} files are here", here.len(), shards.len()));
+        facts.detail(UNFINISHED, format!("{} of {} files are here", here.len(), shards.len()));
     }
     let said = facts.settings.get("checkpoint_dtype").is_some();
     if let Some(dtype) = weights.checkpoint_dtype().filter(|_| !said) {

@@ -166,10 +166,15 @@ impl Header {
         if let Some(window) = number("sliding_window").filter(|window| *window > 0) {
             facts.detail("sliding window", format!("{window} tokens"));
         }
-        if let Some(parts) = self.numbers.get(SPLIT).filter(|parts| **parts > 1) {
-            facts.detail("split", format!("into {parts} files"));
+        if self.parts() > 1 {
+            facts.detail("split", format!("into {} files", self.parts()));
         }
         facts
+    }
+
+    /// Number of files it is split into.
+    pub(super) fn parts(&self) -> usize {
+        self.numbers.get(SPLIT).map_or(1, |parts| usize::try_from(*parts).unwrap_or(usize::MAX))
     }
 
     /// Dimensions as the same model's configuration would have them, with the sizes of the tensors.

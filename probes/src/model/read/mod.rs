@@ -13,6 +13,9 @@ use crate::bounded::{self, Accept};
 /// Configurations that name every layer have some hundred kilobytes. Their values take many times their text.
 const MOST_JSON: u64 = 4 << 20;
 
+/// Name of the detail that says what is missing.
+pub(super) const UNFINISHED: &str = "unfinished";
+
 /// What a model can be given as.
 const WAYS: &str = "name a model's folder, its config.json, a .gguf or a .safetensors file that is on this machine";
 
@@ -59,6 +62,16 @@ impl Model {
         Ok(Self::of(name.into_owned(), facts))
     }
 
+    /// What of it is not here; none where all is.
+    pub fn unfinished(&self) -> Option<&str> {
+        self.details.iter().find(|row| row.0 == UNFINISHED).map(|row| row.1.as_str())
+    }
+
+    /// What a program is told to load: of a GGUF file in parts the first.
+    pub fn file(path: &Path) -> PathBuf {
+        folder::loaded(path)
+    }
+
     pub(super) fn of(name: String, facts: Facts) -> Self {
         let Facts { settings, weight_bytes, shape, details } = facts;
         let weight_bytes = weight_bytes.or_else(|| shape.as_ref().map(Shape::weight_bytes));
@@ -95,8 +108,15 @@ pub(super) fn gguf_files(paths: &[PathBuf]) -> Result<Facts, ModelError> {
             None => whole = Some(header),
         }
     }
+    let parts = whole.as_ref().map_or(0, gguf::Header::parts);
+    let parts = parts.max(paths.first().map_or(0, |path| folder::count(path)));
     let mut facts = whole.map(|header| header.facts()).unwrap_or_default();
-    facts.details.extend(unfinished.map(|phrase| ("unfinished", phrase)));
+    if paths.len() < parts {
+        unfinished = Some(format!("{} of {parts} files are here", paths.len()));
+        // What the others hold is in no header here.
+        (facts.shape, facts.weight_bytes) = (None, None);
+    }
+    facts.details.extend(unfinished.map(|phrase| (UNFINISHED, phrase)));
     Ok(facts)
 }
 

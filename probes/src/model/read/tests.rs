@@ -115,6 +115,15 @@ fn a_model_in_parts_is_one_model() {
         ("m/mmproj-F16.gguf", &gguf()),
     ]);
     assert_eq!(folder.read("m").map(|model| model.weight_bytes), Ok(Some(32)));
+    let first = folder.path("m/big-00001-of-00002.gguf");
+    for named in ["m", "m/big-00001-of-00002.gguf", "m/big-00002-of-00002.gguf"] {
+        assert_eq!(Model::file(&folder.path(named)), first, "{named}");
+    }
+    assert_eq!(Model::file(&folder.path("m/mmproj-F16.gguf")), folder.path("m/mmproj-F16.gguf"));
+    fs::remove_file(&first).expect("is there");
+    let half = folder.read("m").expect("reads");
+    assert_eq!(half.unfinished(), Some("1 of 2 files are here"));
+    assert_eq!((half.weight_bytes, half.shape), (None, None));
 }
 
 #[test]
