@@ -79,6 +79,12 @@ pub enum Attention {
         rank: u64,
         /// Size of the rotated part kept beside it.
         rope_dim: u64,
+        /// Size of a key of one head, unpacked.
+        key_dim: u64,
+        /// Size of a value of one head, unpacked.
+        value_dim: u64,
+        /// Size of the key that an indexer of sparse attention keeps of each token; 0 without one.
+        index_dim: u64,
         /// Values kept of each token in flight until it is compressed along with its neighbours; 0 where tokens stay apart.
         in_flight: u64,
     },

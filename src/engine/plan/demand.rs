@@ -50,6 +50,8 @@ pub struct Tuning {
     pub all_layers: bool,
     /// What the model sees.
     pub images: Images,
+    /// Whether llama.cpp keeps all tokens of layers with a window.
+    pub whole_windows: bool,
 }
 
 /// How many tokens an image may become: profile runs of vLLM load the largest.
@@ -189,6 +191,9 @@ const ANY_SIZE: &[&str] = &[
     "kimi_vl",
 ];
 
+/// Model types whose windows llama.cpp leaves out: `phi3.cpp` says that they are disabled, the graphs of the others know none.
+const WITHOUT_WINDOWS: &[&str] = &["mistral", "mixtral", "phi3", "phimoe", "starcoder2"];
+
 /// llama.cpp before this split rows of weights, and kept the cache and its work on the first GPU (PR 4766).
 const LAYERS_SPLIT: u32 = 1842;
 
@@ -196,6 +201,11 @@ impl Demand {
     /// Whether this is a llama.cpp that splits rows instead of layers.
     pub(super) fn splits_rows(&self) -> bool {
         llama_build(self.release).is_some_and(|build| build < LAYERS_SPLIT)
+    }
+
+    /// Most requests that a server is told to take at once; its default where nobody said anything.
+    pub(super) fn most_at_once(&self) -> Option<u64> {
+        self.tuning.sequences.or(Some(self.concurrency).filter(|count| *count > 1))
     }
 
     /// One request of `context` tokens on one GPU.
@@ -232,9 +242,12 @@ impl Demand {
             self.parallel.pp = pp;
         }
         self.kv = self.kv.or_else(|| KvFormat::parse(config.get("kv_cache")?));
-        if config.get("model_type").is_some_and(|own| ANY_SIZE.contains(&own)) {
+        let is_of =
+            |types: &[&str]| config.get("model_type").is_some_and(|own| types.contains(&own));
+        if is_of(ANY_SIZE) {
             self.tuning.images = Images::AnySize;
         }
+        self.tuning.whole_windows = is_of(WITHOUT_WINDOWS);
         self
     }
 }

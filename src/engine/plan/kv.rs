@@ -151,7 +151,8 @@ fn compressing(run: &LayerRun, demand: &Demand, family: Family) -> f64 {
 fn keeps_windows(demand: &Demand, family: Family) -> bool {
     match family {
         Family::Vllm => demand.release.is_none_or(|release| release >= VLLM_WINDOWS),
-        Family::LlamaCpp | Family::Transformers | Family::Sglang => true,
+        Family::LlamaCpp => !demand.tuning.whole_windows,
+        Family::Transformers | Family::Sglang => true,
         _ => false,
     }
 }
@@ -175,10 +176,13 @@ fn token(shape: &Shape, run: &LayerRun, demand: &Demand, family: Family, slice: 
             let heads = (kv_heads as f64 / slice.tp).max(1.0);
             heads * (head_dim + value_dim) as f64
         }
-        Attention::Latent { heads, rank, rope_dim, .. } => {
-            match latent::decompressed(shape, demand, family) {
+        Attention::Latent { heads, rank, rope_dim, key_dim, value_dim, index_dim, .. } => {
+            match latent::unpacked(shape, (key_dim, value_dim), demand, family) {
                 Some(values) => (heads as f64 / slice.tp).max(1.0) * values as f64,
-                None => latent::row((rank + rope_dim) as f64 * element, demand, family) / element,
+                None => {
+                    let row = latent::row((rank + rope_dim) as f64 * element, demand, family);
+                    (row + latent::indexed(index_dim, family)) / element
+                }
             }
         }
         Attention::Recurrent { .. } | Attention::Nothing => 0.0,

@@ -18,24 +18,37 @@ const LLAMA_CPP_LATENT: u32 = 5164;
 
 /// Size of a padded head of decompressed attention.
 const PADDED_HEAD: u64 = 256;
-/// Sizes of a key and a value of every DeepSeek model.
-const KEY: u64 = 128 + 64;
-const VALUE: u64 = 128;
 /// Bytes rows are aligned to.
 const ALIGNED: f64 = 256.0;
 
-/// Values a head keeps of each token where a framework caches decompressed keys and values.
-pub(super) fn decompressed(shape: &Shape, demand: &Demand, family: Family) -> Option<u64> {
-    let before = |limit: Release| demand.release.is_some_and(|release| release < limit);
+/// Values a head keeps of each token where a framework caches keys and values unpacked.
+pub(super) fn unpacked(
+    shape: &Shape,
+    (key_dim, value_dim): (u64, u64),
+    demand: &Demand,
+    family: Family,
+) -> Option<u64> {
     let is_old = |limit: u32| llama_build(demand.release).is_some_and(|build| build < limit);
     match family {
-        Family::Vllm if before(VLLM_LATENT) => Some(2 * PADDED_HEAD),
-        Family::Vllm if before(VLLM_LATENT_PACKED) && !is_plain_or_fp8(shape) => {
-            Some(2 * PADDED_HEAD)
-        }
-        Family::Transformers => Some(2 * PADDED_HEAD),
-        Family::LlamaCpp if is_old(LLAMA_CPP_LATENT) => Some(KEY + VALUE),
+        Family::Vllm if !is_latent_in_vllm(shape, demand) => Some(2 * PADDED_HEAD),
+        // `modeling_deepseek_v3.py` caches before it pads values.
+        Family::Transformers => Some(key_dim + value_dim),
+        Family::LlamaCpp if is_old(LLAMA_CPP_LATENT) => Some(key_dim + value_dim),
         _ => None,
+    }
+}
+
+fn is_latent_in_vllm(shape: &Shape, demand: &Demand) -> bool {
+    let from = if is_plain_or_fp8(shape) { VLLM_LATENT } else { VLLM_LATENT_PACKED };
+    demand.release.is_none_or(|release| release >= from)
+}
+
+/// Bytes an indexer of sparse attention caches of a token: its key in 8 bits with a scale for 128 values
+/// (vLLM's `DeepseekV32IndexerCache`, SGLang's `index_k_with_scale`).
+pub(super) fn indexed(index_dim: u64, family: Family) -> f64 {
+    match family {
+        Family::Vllm | Family::Sglang => (index_dim + index_dim.div_ceil(128) * 4) as f64,
+        _ => 0.0,
     }
 }
 
@@ -72,18 +85,28 @@ pub(super) fn replicated(shape: &Shape, values: u64) -> f64 {
 pub(super) fn merged(shape: &Shape, demand: &Demand, family: Family) -> f64 {
     let merges = family == Family::Vllm
         && demand.release.is_some_and(|release| (VLLM_LATENT..VLLM_APART).contains(&release))
-        && decompressed(shape, demand, family).is_none();
+        && is_latent_in_vllm(shape, demand);
     if !merges {
         return 0.0;
     }
     let packed = shape.format.is_some();
     let element = if packed && is_plain_or_fp8(shape) { 1 } else { 2 };
     let of_run = |run: &LayerRun| match run.attention {
-        Attention::Latent { heads, query_rank, rank, rope_dim, in_flight: 0 } => {
+        Attention::Latent {
+            heads,
+            query_rank,
+            rank,
+            rope_dim,
+            key_dim,
+            value_dim,
+            in_flight: 0,
+            ..
+        } => {
             let input = query_rank.unwrap_or(shape.hidden);
             let merged = heads * rank * (input + shape.hidden) * element;
             let rotated = input * heads * rope_dim * 2;
-            let unpacked = if packed { rank * heads * 2 * VALUE * 2 } else { 0 };
+            let both = key_dim.saturating_sub(rope_dim) + value_dim;
+            let unpacked = if packed { rank * heads * both * 2 } else { 0 };
             run.count * (merged + rotated + unpacked)
         }
         _ => 0,

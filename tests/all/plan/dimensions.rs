@@ -138,6 +138,10 @@ fn runs(row: &Row<'_>) -> Vec<LayerRun> {
             query_rank: (count("heads") >= 128).then_some(1536),
             rank: count("rank"),
             rope_dim: count("rope"),
+            // As every DeepSeek model has them.
+            key_dim: 128 + 64,
+            value_dim: 128,
+            index_dim: 0,
             in_flight: 0,
         };
         return vec![run(layers, latent)];

@@ -30,6 +30,7 @@ fn planned(report: &Row<'_>, models: &[Row<'_>]) -> Option<Plan> {
             batched_tokens: some("tokens").map(|value| value as u64),
             eager: report["eager"] == "eager",
             all_layers: true,
+            whole_windows: false,
             images: if report["images"] == "any" { Images::AnySize } else { Images::Fixed },
         },
         ..Demand::new(number(report, "context") as u64)

@@ -135,24 +135,52 @@ fn latent(keys: &Keys<'_>, name: &str, parts: &mut Parts) -> Option<Attention> {
     if keys.is_on("mla_use_output_gate") {
         add("g_proj", queries * value, hidden);
     }
-    indexer(keys, hidden, compressed, &mut add);
+    let index_dim = indexer(keys, hidden, compressed, &mut add);
+    let key_dim = plain + rope;
+    if keeps_heads(keys) {
+        // vLLM pads values to the size of keys (`minicpm3.py`).
+        let (heads, kv_heads, value_dim) = (queries, queries, value.max(key_dim));
+        return Some(Attention::Heads {
+            heads,
+            kv_heads,
+            head_dim: key_dim,
+            value_dim,
+            window: None,
+        });
+    }
     Some(Attention::Latent {
         heads: queries,
         query_rank: compressed,
         rank,
         rope_dim: rope,
+        key_dim,
+        value_dim: value,
+        index_dim,
         in_flight: 0,
     })
 }
 
-fn indexer(keys: &Keys<'_>, hidden: u64, width: Option<u64>, add: &mut impl FnMut(&str, u64, u64)) {
+/// Whether every head's keys and values are kept: nobody caches MiniCPM3 compressed, nor llama.cpp a file made before it could
+/// (`deepseek2.cpp:is_mla`).
+fn keeps_heads(keys: &Keys<'_>) -> bool {
+    keys.kind() == "minicpm3" || keys.flag(keys::COMPRESSED_CACHE) == Some(false)
+}
+
+/// Adds an indexer's matrices, and says how long its keys are.
+fn indexer(
+    keys: &Keys<'_>,
+    hidden: u64,
+    width: Option<u64>,
+    add: &mut impl FnMut(&str, u64, u64),
+) -> u64 {
     let Some((heads, size)) = keys.number(&["index_n_heads"]).zip(keys.number(&["index_head_dim"]))
     else {
-        return;
+        return 0;
     };
     add("indexer.wq_b", heads * size, width.unwrap_or(hidden));
     add("indexer.wk", size, hidden);
     add("indexer.weights_proj", heads, hidden);
+    size
 }
 
 /// DeepSeek V4: one head of keys that are their own values, a window of them, and the rest compressed along the tokens.
@@ -197,6 +225,9 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
                 query_rank: Some(width),
                 rank: kept - rope_dim,
                 rope_dim,
+                key_dim: size,
+                value_dim: size,
+                index_dim: 0,
                 in_flight,
             }
         }

@@ -23,8 +23,12 @@ pub(super) const KV_HEADS: &[&str] = &[
     "n_kv_heads",
     "kv_n_heads",
     "num_query_groups",
+    "num_attention_groups",
 ];
 pub(super) const HEAD_DIM: &[&str] = &["head_dim", "attention_head_dim", "kv_channels", "d_head"];
+
+/// Whether a GGUF file is laid out for a compressed cache.
+pub(in crate::model) const COMPRESSED_CACHE: &str = "compressed_cache";
 
 /// Dimensions are far below this; a larger number is a mistake, and products of three stay countable.
 const LARGEST: u64 = 1 << 20;

@@ -16,6 +16,7 @@ mod tower;
 use serde_json::Value;
 
 use self::families::Draft;
+pub(super) use self::keys::COMPRESSED_CACHE;
 use self::keys::Keys;
 pub(super) use self::part::Part;
 use self::part::Parts;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Header, names};
+use crate::model::architecture::COMPRESSED_CACHE;
 
 /// Keys behind the name of the architecture, and what configurations call them.
 const KEYS: &[(&str, &str)] = &[
@@ -118,6 +119,7 @@ fn add_latent(header: &Header, keys: &mut Map<String, Value>) {
     keys.insert("qk_rope_head_dim".to_owned(), rope.into());
     keys.insert("qk_nope_head_dim".to_owned(), key.saturating_sub(rope).max(1).into());
     keys.insert("v_head_dim".to_owned(), value.into());
+    keys.insert(COMPRESSED_CACHE.to_owned(), own.is_some().into());
 }
 
 /// States of recurrent layers: Mamba's names serve for the gated delta rule too.
