@@ -88,7 +88,8 @@ fn smallest(
     };
     let demand = demand.configured(settings, shape.format.is_some());
     if demand.parallel == Parallel::default() {
-        return plan::best(shape, group, framework, &demand);
+        let best = plan::best(shape, group, framework, &demand)?;
+        return Some((best.demand, best.plan));
     }
     let used = group.get(..usize::try_from(demand.parallel.gpus()).ok()?)?;
     let planned = plan::plan(shape, used, framework, &demand)?;

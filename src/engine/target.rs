@@ -4,7 +4,7 @@ use warpscope_kernels::Sm;
 use warpscope_probes::Gpu;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::driver::Driver;
-use warpscope_probes::gpu::Presence;
+use warpscope_probes::gpu::{MigInstance, Presence};
 use warpscope_probes::host::CPU;
 use warpscope_probes::rules::DeviceFacts;
 
@@ -24,6 +24,8 @@ pub struct Target {
     pub sm: Option<Sm>,
     /// UUID of a real device.
     pub uuid: Option<String>,
+    /// Its place among the GPUs of this machine, by PCI address.
+    pub index: Option<u32>,
     /// PCI device id, without the vendor half.
     pub pci_device_id: Option<u32>,
     /// Chip: `TU116`.
@@ -70,6 +72,7 @@ impl Target {
             label: identity.name.last().cloned().unwrap_or_else(|| format!("GPU {}", gpu.index)),
             sm,
             uuid: identity.uuid.last().filter(|_| !what_if).cloned(),
+            index: (!what_if).then_some(gpu.index),
             pci_device_id: id,
             chip: id.and_then(chip_of_id).or_else(|| sm.and_then(only_chip)),
             memory_bytes: gpu.vitals.memory_total_bytes.last().map(|bytes| bytes.0),
@@ -80,6 +83,30 @@ impl Target {
             cuda: version(&driver.versions.cuda),
             what_if,
         }
+    }
+
+    /// The instances that a GPU in MIG mode is cut into, of which a process gets one; none of a whole GPU.
+    pub fn instances(gpu: &Gpu, driver: &Driver) -> Option<Vec<Self>> {
+        let board = Self::from_gpu(gpu, driver);
+        let instance = |one: &MigInstance| Self {
+            label: format!("{} {}", board.label, one.name),
+            uuid: one.uuid.clone(),
+            index: None,
+            memory_bytes: one.memory_total_bytes.map(|bytes| bytes.0),
+            memory_free_bytes: one
+                .memory_total_bytes
+                .zip(one.memory_used_bytes)
+                .map(|(total, used)| total.0.saturating_sub(used.0)),
+            ..board.clone()
+        };
+        let is_cut = gpu.identity.mig_mode.last() == Some(&true);
+        is_cut.then(|| gpu.mig.iter().map(instance).collect())
+    }
+
+    /// What CUDA calls it, where that is known.
+    pub fn cuda_name(&self) -> Option<String> {
+        let instance = self.uuid.clone().filter(|uuid| uuid.starts_with("MIG-"));
+        instance.or_else(|| self.index.map(|index| index.to_string()))
     }
 
     /// Tells each GPU how many equal ones are among them.

@@ -7,6 +7,7 @@ pub(crate) mod rules;
 pub(crate) mod text;
 mod vocabulary;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use warpscope_probes::driver::Driver;
@@ -132,9 +133,24 @@ pub(crate) fn exit(verdicts: &[Verdict], accept_no_obstacle: bool) -> Exit {
 
 /// GPUs that were named; without any, those of this machine. Naming one asks no driver.
 pub(crate) fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
+    Ok(seen(options)?.gpus)
+}
+
+/// The GPUs a question is about, and the machine they are in.
+pub(crate) struct Seen {
+    pub(crate) gpus: Vec<Target>,
+    /// What those in MIG mode are cut into, by their place.
+    pub(crate) instances: BTreeMap<usize, Vec<Target>>,
+    /// Main memory; none where the GPUs are what-if.
+    pub(crate) host_memory: Option<u64>,
+}
+
+/// The GPUs that are named, else those that are seen.
+pub(crate) fn seen(options: &Options) -> Result<Seen, CliError> {
     let named = what_if::choice(options)?.named;
     if !named.is_empty() {
-        return Ok(counted(named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default()))));
+        let gpus = counted(named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())));
+        return Ok(Seen { gpus, instances: BTreeMap::new(), host_memory: None });
     }
     let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
     demand_gpu(options, &frame)?;
@@ -143,7 +159,12 @@ pub(crate) fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
             "name one: `warpscope check --gpu T4`; `warpscope doctor` says why none was found";
         return Err(CliError::NoGpu(format!("no NVIDIA GPU to check; {hint}")));
     }
-    Ok(counted(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver))))
+    let gpus = counted(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)));
+    let host_memory = frame.host.machine.memory_total_bytes.last().map(|bytes| bytes.0);
+    let instances = frame.gpus.iter().enumerate();
+    let instances =
+        instances.filter_map(|(at, gpu)| Some((at, Target::instances(gpu, &frame.driver)?)));
+    Ok(Seen { gpus, instances: instances.collect(), host_memory })
 }
 
 /// GPUs that know how many of them are equal.

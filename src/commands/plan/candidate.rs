@@ -4,8 +4,9 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use super::request::PlanRequest;
+use super::visible;
 use crate::engine::plan::{
-    Alternative, Demand, Device, Fits, Framework, KvFormat, Way, alternatives, release, used,
+    Alternative, Demand, Device, Fits, Framework, KvFormat, Way, alternatives, release,
 };
 use crate::engine::{Outcome, Question, Target, Verdict, evaluate, start_command};
 
@@ -112,11 +113,16 @@ fn candidate(
         return None;
     }
     let way = match shape.zip(framework) {
-        Some((shape, framework)) => Way::new(shape, devices, framework, demand, request.split),
+        Some((shape, framework)) => {
+            let way = Way::new(shape, devices, framework, demand, request.split);
+            Way { plan: way.plan.map(|plan| plan.beside(request.host_memory)), ..way }
+        }
         None => Way::unknown(demand, devices.len()),
     };
+    let used = group.get(..way.gpus).unwrap_or(group);
     let command = start_command(base, group.first()?, &question)
         .map(|text| framework.map_or(text.clone(), |framework| way.command(&text, framework)))
+        .map(|text| visible::only(text, used, &request.machine, framework))
         .map(|text| match ollama_run(request, &question.framework) {
             Some(run) => format!("{text}\n{run}"),
             None => text,
@@ -125,7 +131,7 @@ fn candidate(
         Some(framework) => with_cache(question, framework, &way.demand),
         None => question,
     };
-    let verdict = worst(base, request, group, &question)?;
+    let verdict = worst(base, request, used, &question)?;
     Some(Candidate {
         verdict,
         command,
@@ -138,9 +144,11 @@ fn candidate(
 
 /// The model's name in the framework's own terms: only Ollama knows its own names.
 fn model_name(request: &PlanRequest, framework: &str) -> String {
+    if request.named.exists() {
+        return Model::file(&request.named).display().to_string();
+    }
     let named = request.named.display().to_string();
-    let on_hub = || Model::known_to_ollama(&named).filter(|_| !request.named.exists());
-    if framework == OLLAMA { named } else { on_hub().unwrap_or(named) }
+    if framework == OLLAMA { named } else { Model::known_to_ollama(&named).unwrap_or(named) }
 }
 
 const OLLAMA: &str = "ollama";
@@ -208,13 +216,16 @@ fn cheaper(
     else {
         return Vec::new();
     };
-    let used = used(devices, &first.way.demand, framework).unwrap_or(devices);
-    let mut ways = alternatives(shape, used, framework, &first.way.demand, plan);
+    let used = devices.get(..first.way.gpus).unwrap_or(devices);
+    let ways = alternatives(shape, used, framework, &first.way.demand, plan);
+    let beside =
+        |way: Alternative| Alternative { plan: way.plan.beside(request.host_memory), ..way };
+    let mut ways: Vec<Alternative> = ways.into_iter().map(beside).collect();
     ways.retain(|way| {
         let Some((key, value)) = way.setting else { return true };
         let mut changed = first.question.clone();
         let set = changed.config.set(key, value).is_ok();
-        let verdict = worst(base, request, group, &changed);
+        let verdict = worst(base, request, group.get(..first.way.gpus).unwrap_or(group), &changed);
         set && verdict.is_some_and(|verdict| !verdict.outcome.is_bad())
     });
     ways

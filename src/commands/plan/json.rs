@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Planned;
 use super::candidate::Candidate;
 use super::request::PlanRequest;
-use super::text::gpus;
+use super::text::{assumed, gpus};
 use crate::engine::plan::{Estimate, Fits, Link, Offload, Parallel, Plan, Range};
 use crate::io::sink::jsonl;
 
@@ -47,6 +47,7 @@ struct Entry<'a> {
     refused: Option<&'a str>,
     memory_bytes: Option<Memory>,
     gpu_memory_bytes: Option<u64>,
+    gpu_free_bytes: Option<u64>,
     must_have_bytes: Option<Bytes>,
     takes_bytes: Option<u64>,
     recommended_bytes: Option<u64>,
@@ -59,6 +60,7 @@ struct Entry<'a> {
     prefill_tokens_per_s: Option<Span>,
     first_token_s: Option<Span>,
     command: Option<&'a str>,
+    assumed_model: Option<&'a str>,
     sources: Vec<String>,
 }
 
@@ -87,9 +89,13 @@ struct Span {
     high: f64,
 }
 
+fn whole(value: f64) -> u64 {
+    value.round().max(0.0) as u64
+}
+
 impl From<Range> for Bytes {
     fn from(range: Range) -> Self {
-        Self { low: range.low as u64, mid: range.mid as u64, high: range.high as u64 }
+        Self { low: whole(range.low), mid: whole(range.mid), high: whole(range.high) }
     }
 }
 
@@ -130,7 +136,10 @@ pub(crate) fn write(
         })
     });
     let entries = groups().flat_map(|(group, planned)| {
-        planned.candidates.iter().map(|one| entry(one, gpus(group, one.way.gpus)))
+        planned.candidates.iter().map(|one| Entry {
+            assumed_model: assumed(request, one),
+            ..entry(one, gpus(group, one.way.gpus))
+        })
     });
     let document = Document {
         schema: SCHEMA,
@@ -145,7 +154,6 @@ pub(crate) fn write(
 
 fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
     let plan = one.way.plan.as_ref();
-    let whole = |value: f64| value.max(0.0) as u64;
     let parts = plan.map(|plan| {
         [("weights", plan.weights), ("kv", plan.kv), ("activations", plan.activations)]
             .map(|(name, part)| format!("{name}: {}", part.source))
@@ -165,6 +173,7 @@ fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
         refused: plan.and_then(|plan| plan.refusal.as_deref()).or(one.way.refused.as_deref()),
         memory_bytes: plan.map(Memory::from),
         gpu_memory_bytes: plan.map(|plan| whole(plan.memory)),
+        gpu_free_bytes: plan.map(|plan| whole(plan.usable)),
         must_have_bytes: plan.map(|plan| plan.must.into()),
         takes_bytes: plan.map(|plan| whole(plan.takes)),
         recommended_bytes: plan.map(|plan| whole(plan.recommended)),
@@ -177,6 +186,7 @@ fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
         prefill_tokens_per_s: one.way.speed.map(|speed| speed.prefill.into()),
         first_token_s: one.way.speed.map(|speed| speed.first_token.into()),
         command: one.command.as_deref(),
+        assumed_model: None,
         sources: sources.filter(|source| !source.is_empty()).collect(),
     }
 }

@@ -9,7 +9,9 @@ mod request;
 mod saved;
 mod text;
 mod train;
+mod visible;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use warpscope_probes::rules::RuleBase;
@@ -17,13 +19,13 @@ use warpscope_probes::rules::RuleBase;
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::Style;
-use crate::commands::answer::{assumptions, open, targets};
+use crate::commands::answer::{Seen, assumptions, open, seen};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
 };
 use crate::commands::output;
 use crate::config::args;
-use crate::engine::plan::{Demand, KvFormat, Parallel, Tuning};
+use crate::engine::plan::{Demand, Device, KvFormat, Parallel, Tuning};
 use crate::engine::{Assumptions, Question, Target};
 
 use candidate::{Candidate, candidates};
@@ -71,19 +73,19 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let queries = [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat();
     let SelectedCopy { named, model, queries, is_usual } = SelectedCopy::of(named, model, queries);
     let base = rule_base(options)?;
-    let gpus = on(options, targets(options)?)?;
+    let seen = seen(options)?;
+    let groups = groups(options, &seen)?;
+    let gpus = groups.concat();
     let assumptions =
         Assumptions { model: Some(model.clone()), ..assumptions(options, &base, &gpus)? };
-    let groups = match options.get(&args::EACH) {
-        true => gpus.into_iter().map(|gpu| vec![gpu]).collect(),
-        false => vec![gpus],
-    };
     let style = output::style(options);
     let request = PlanRequest {
         demand: demand(options)?,
         split: split(options),
         named,
         model,
+        host_memory: seen.host_memory,
+        machine: seen.gpus,
         groups,
         queries,
         is_usual,
@@ -104,22 +106,46 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     answer(&base, &request, &mut output::stdout())
 }
 
-/// The GPUs with these indices; all of them where none is given.
-fn on(options: &Options, gpus: Vec<Target>) -> Result<Vec<Target>, CliError> {
+/// The groups that are planned: all GPUs together, or each by itself. Of those in MIG mode a process gets one instance.
+fn groups(options: &Options, seen: &Seen) -> Result<Vec<Vec<Target>>, CliError> {
+    let picked = on(options, seen.gpus.len())?;
+    let (cut, whole): (Vec<usize>, Vec<usize>) =
+        picked.into_iter().partition(|at| seen.instances.contains_key(at));
+    let mut whole: Vec<Target> = whole.into_iter().map(|at| seen.gpus[at].clone()).collect();
+    Device::roomiest_first(&mut whole, Device::new);
+    let mut instances: Vec<Target> = cut.iter().flat_map(|at| seen.instances[at].clone()).collect();
+    let is_like = |a: &mut Target, b: &mut Target| {
+        (&a.label, a.memory_free_bytes) == (&b.label, b.memory_free_bytes)
+    };
+    instances.dedup_by(is_like);
+    let alone = |gpus: Vec<Target>| gpus.into_iter().map(|gpu| vec![gpu]);
+    match (options.get(&args::EACH), whole.is_empty()) {
+        (true, _) => Ok(alone(whole).chain(alone(instances)).collect()),
+        (false, false) => Ok(vec![whole]),
+        (false, true) if instances.is_empty() => Err(CliError::NoGpu(
+            "every GPU is in MIG mode, and none has an instance; `nvidia-smi mig -cgi` makes one"
+                .to_owned(),
+        )),
+        (false, true) => Ok(alone(instances).collect()),
+    }
+}
+
+/// The places that are named; all of them where none is.
+fn on(options: &Options, gpus: usize) -> Result<Vec<usize>, CliError> {
     let wanted = options.get(&args::ON);
     if wanted.is_empty() {
-        return Ok(gpus);
+        return Ok((0..gpus).collect());
     }
-    let pick = |word: &String| {
-        let index: Option<usize> = word.trim().parse().ok();
-        index.and_then(|index| gpus.get(index)).cloned().ok_or_else(|| {
-            CliError::Usage(format!(
-                "--on {word:?}: GPUs are 0 to {}",
-                gpus.len().saturating_sub(1)
-            ))
-        })
+    let mut seen = BTreeSet::new();
+    let mut pick = |word: &String| {
+        let refused = |why: String| Err(CliError::Usage(format!("--on {word:?}: {why}")));
+        match word.trim().parse().ok().filter(|at| *at < gpus) {
+            None => refused(format!("GPUs are 0 to {}", gpus.saturating_sub(1))),
+            Some(at) if !seen.insert(at) => refused(format!("GPU {at} is named twice")),
+            Some(at) => Ok(at),
+        }
     };
-    wanted.iter().map(pick).collect()
+    wanted.iter().map(&mut pick).collect()
 }
 
 fn demand(options: &Options) -> Result<Demand, CliError> {

@@ -16,6 +16,10 @@ pub(crate) struct PlanRequest {
     pub(crate) named: PathBuf,
     /// The model.
     pub(crate) model: Model,
+    /// Main memory of the machine with the GPUs; none where they are what-if.
+    pub(crate) host_memory: Option<u64>,
+    /// All GPUs there are.
+    pub(crate) machine: Vec<Target>,
     /// Groups of GPUs.
     pub(crate) groups: Vec<Vec<Target>>,
     /// Frameworks and configurations; all of them where empty.

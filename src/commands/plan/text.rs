@@ -9,7 +9,7 @@ use super::request::{PlanRequest, short};
 use crate::commands::answer::text::Style;
 use crate::engine::Target;
 use crate::engine::plan::{
-    Alternative, Estimate, Fits, Plan, Range, gib, named, parallel, parts, span, tokens,
+    Alternative, Estimate, Fits, Offload, Plan, Range, gib, named, parallel, parts, span, tokens,
 };
 use crate::text::markdown as escaped;
 
@@ -41,9 +41,10 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planne
         return;
     };
     let _ = writeln!(text, "{}", headline(best, group, style));
-    let named = request.named.display().to_string();
-    let model = best.question.model.as_ref().filter(|model| request.is_usual || **model != named);
-    if let Some(name) = model {
+    if let Some(missing) = request.model.unfinished() {
+        let _ = writeln!(text, "  the model is not whole: {}", style.clean(missing));
+    }
+    if let Some(name) = assumed(request, best) {
         let name = style.clean(name);
         let _ = writeln!(text, "  assumes a copy named {name}; not known to be published");
     }
@@ -66,6 +67,14 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planne
         text.push('\n');
         table(text, all, style);
     }
+}
+
+/// What a copy of the model would be called that is planned and not known to be published.
+pub(crate) fn assumed<'c>(request: &PlanRequest, one: &'c Candidate) -> Option<&'c str> {
+    let named = request.named.display().to_string();
+    let is_here = request.named.exists();
+    let model = one.question.model.as_deref()?;
+    (!is_here && (request.is_usual || model != named)).then_some(model)
 }
 
 /// `an int8 KV cache; omit --kv-dtype`.
@@ -122,7 +131,11 @@ fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
 
 fn memory(one: &Candidate, plan: &Plan, style: Style) -> String {
     let each = if one.way.gpus > 1 { " each" } else { "" };
-    format!("{} of {} GiB{each}", parts(plan, &one.way.demand, style.ascii), gib(plan.memory))
+    let parts = parts(plan, &one.way.demand, style.ascii);
+    match plan.is_held_by_others() {
+        true => format!("{parts} of {} GiB free{each}", gib(plan.usable)),
+        false => format!("{parts} of {} GiB{each}", gib(plan.memory)),
+    }
 }
 
 fn mark(one: &Candidate, style: Style) -> String {
@@ -161,17 +174,23 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
         let _ = writeln!(text, "  {}", style.clean(&one.verdict.reason));
     }
     let Some(plan) = &one.way.plan else { return };
-    if let Some(refused) = plan.refusal.as_ref().or(one.way.refused.as_ref()) {
-        let _ = writeln!(text, "  not every GPU shares each layer: {}", style.clean(refused));
+    match (&plan.refusal, &one.way.refused) {
+        (Some(refusal), _) => {
+            let _ = writeln!(text, "  does not start: {}", style.clean(refusal));
+        }
+        (None, Some(refused)) => {
+            let _ = writeln!(text, "  not every GPU shares each layer: {}", style.clean(refused));
+        }
+        (None, None) => {}
     }
-    if let Some(offload) = plan.offload {
-        let _ = writeln!(
-            text,
-            "  {} of {} layers on the GPU, {} GiB in host memory",
-            offload.layers,
-            offload.of,
-            gib(offload.host)
-        );
+    if let Some(offload) = plan.offload.filter(|_| plan.refusal.is_none()) {
+        let Offload { layers, of, host, is_careful } = offload;
+        let kept = match layers == of {
+            true => "all but the experts on the GPU".to_owned(),
+            false => format!("{layers} of {of} layers on the GPU"),
+        };
+        let more = if is_careful { "; all of them may fit" } else { "" };
+        let _ = writeln!(text, "  {kept}, {} GiB in host memory{more}", gib(host));
     }
     if let (Some(link), false) = (one.way.link, one.fails()) {
         let _ = writeln!(text, "  speed is for GPUs that talk over {}", link.words());
@@ -301,6 +320,13 @@ pub(crate) fn markdown(request: &PlanRequest, planned: &[Planned]) -> String {
             candidates.first().filter(|one| !one.fails()).and_then(|one| one.command.as_ref())
         {
             let _ = writeln!(text, "\n    {}", command.replace('\n', "\n    "));
+        }
+        if let Some(name) = candidates.first().and_then(|one| assumed(request, one)) {
+            let _ = writeln!(
+                text,
+                "\nAssumes a copy named {}; not known to be published.",
+                escaped(name)
+            );
         }
     }
     text

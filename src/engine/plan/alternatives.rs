@@ -7,7 +7,7 @@ use super::device::Device;
 use super::framework::{Family, Framework};
 use super::placement::{Plan, plan};
 use super::pool::Fits;
-use super::search::best;
+use super::search::{Split, best};
 
 /// One change, with what it gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,7 +115,7 @@ fn four_bits(
         return None;
     }
     let packed = requantized(shape, "awq")?;
-    let (_, plan) = best(&packed, group, framework, demand)?;
+    let plan = best(&packed, group, framework, demand)?.plan;
     let title = "a 4-bit version of the model".to_owned();
     Some(Alternative { title, flag: String::new(), plan, setting: None })
 }
@@ -156,8 +156,8 @@ fn one_more(
     let mut more = group.to_vec();
     more.push(group.last()?.clone());
     let free = Demand { parallel: Parallel::default(), ..demand.clone() };
-    let (split, plan) = best(shape, &more, framework, &free)?;
+    let Split { demand, plan, .. } = best(shape, &more, framework, &free)?;
     let title = format!("one more {}", group.last()?.name);
-    let flag = framework.words.split(split.parallel);
+    let flag = framework.words.split(demand.parallel);
     Some(Alternative { title, flag, plan, setting: None })
 }

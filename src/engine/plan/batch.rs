@@ -42,7 +42,7 @@ impl Batch {
         };
         Self {
             tokens: demand.tuning.batched_tokens.unwrap_or(tokens) as f64,
-            sequences: demand.tuning.sequences.unwrap_or(sequences) as f64,
+            sequences: demand.most_at_once().unwrap_or(sequences) as f64,
         }
     }
 }

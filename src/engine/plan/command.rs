@@ -52,10 +52,14 @@ pub struct Words {
     pub tensor: &'static str,
     /// Stages of layers.
     pub pipeline: &'static str,
+    /// The first release that can do so.
+    pub pipeline_since: Release,
     /// Context of one request.
     pub context: &'static str,
     /// The first release that knows the word for it.
     pub context_since: Release,
+    /// The first release that refuses a longer one than the model was made for, and the variable that allows it.
+    pub context_limit: Option<(Release, &'static str)>,
     /// Whether the context is divided among the requests.
     pub shares_context: bool,
     /// Requests at once.
@@ -81,8 +85,10 @@ impl Words {
         always: "",
         tensor: "",
         pipeline: "",
+        pipeline_since: (0, 0, 0),
         context: "",
         context_since: (0, 0, 0),
+        context_limit: None,
         shares_context: false,
         concurrency: "",
         batched_tokens: "",
@@ -154,8 +160,10 @@ impl Words {
         let context = if knows { self.context } else { "" };
         let tuning = &demand.tuning;
         // The others prepare for no more than are asked for.
-        let most = tuning.sequences.filter(|_| !self.batched_tokens.is_empty());
-        let requests = most.or(Some(demand.concurrency).filter(|count| *count > 1));
+        let requests = match self.batched_tokens {
+            "" => Some(demand.concurrency).filter(|count| *count > 1),
+            _ => demand.most_at_once(),
+        };
         let of = |word: &str, value: Option<String>| {
             value.map_or_else(String::new, |value| filled(word, value))
         };

@@ -6,6 +6,7 @@ use warpscope_probes::model::Shape;
 use super::command::{KvWord, Place, Words};
 use super::demand::{Demand, KvFormat};
 use super::device::Device;
+use super::pool::smaller_share;
 
 /// Major, minor and patch of a version; enough to order what changed.
 pub type Release = (u32, u32, u32);
@@ -78,7 +79,11 @@ pub const FRAMEWORKS: &[Framework] = &[
         words: Words {
             tensor: "--tensor-parallel-size {}",
             pipeline: "--pipeline-parallel-size {}",
+            // Issue 6054.
+            pipeline_since: (0, 5, 1),
             context: "--max-model-len {}",
+            // `config.py:_get_and_verify_max_len`.
+            context_limit: Some(((0, 2, 0), "VLLM_ALLOW_LONG_MAX_MODEL_LEN")),
             concurrency: "--max-num-seqs {}",
             batched_tokens: "--max-num-batched-tokens {}",
             kv: &[
@@ -116,7 +121,11 @@ pub const FRAMEWORKS: &[Framework] = &[
         words: Words {
             tensor: "--tp-size {}",
             pipeline: "--pp-size {}",
+            // PR 5724, in 0.4.6.post2.
+            pipeline_since: (0, 4, 6),
             context: "--context-length {}",
+            // PR 1778; until PR 9388 it only warned.
+            context_limit: Some(((0, 5, 2), "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN")),
             concurrency: "--max-running-requests {}",
             batched_tokens: "--chunked-prefill-size {}",
             kv: &[KvWord::new(KvFormat::Fp8, "fp8_e5m2", "--kv-cache-dtype fp8_e5m2")],
@@ -288,15 +297,25 @@ impl Framework {
         cache && loads
     }
 
+    /// Whether this release puts stages of layers on several GPUs.
+    pub fn is_pipelined(&self, release: Option<Release>) -> bool {
+        let Words { pipeline, pipeline_since, .. } = self.words;
+        !pipeline.is_empty() && release.is_none_or(|release| release >= pipeline_since)
+    }
+
     /// What is asked as these GPUs meet it: without FP8 layers transformers unpacks weights to 16 bits
-    /// (`quantizer_finegrained_fp8.py:validate_environment`).
-    pub fn met(&self, demand: Demand, group: &[Device]) -> Demand {
+    /// (`quantizer_finegrained_fp8.py:validate_environment`), and vLLM is told of a smaller share where others hold memory.
+    pub fn met(&self, mut demand: Demand, group: &[Device]) -> Demand {
         let fp8 = demand.packed.is_some_and(|one| one.format == "fp8");
         let lacks = group.iter().any(|device| !device.at_least(8, 9));
         match self.family {
-            Family::Transformers if fp8 && lacks => Demand { packed: None, ..demand },
-            _ => demand,
+            Family::Transformers if fp8 && lacks => demand.packed = None,
+            Family::Vllm if demand.tuning.utilization.is_none() => {
+                demand.tuning.utilization = smaller_share(&demand, group);
+            }
+            _ => {}
         }
+        demand
     }
 }
 
@@ -311,9 +330,9 @@ impl Family {
         matches!(self, Self::Vllm | Self::Sglang | Self::Lmdeploy | Self::Tgi | Self::TensorRtLlm)
     }
 
-    /// Whether stages of layers can be put on several GPUs beside that.
-    pub fn is_pipelined(self) -> bool {
-        matches!(self, Self::Vllm | Self::Sglang | Self::TensorRtLlm)
+    /// Whether its work space grows with the context.
+    pub(super) fn works_on_all_tokens(self) -> bool {
+        matches!(self, Self::Tgi | Self::LlamaCpp | Self::Transformers | Self::ExLlama)
     }
 
     /// Whether layers that do not fit can be left in host memory.

@@ -27,15 +27,16 @@ mod weights;
 mod words;
 
 pub use alternatives::{Alternative, alternatives, requantized};
+pub use command::Place;
 pub use demand::{Demand, Images, KvFormat, Parallel, Tuning, is_packed_on_loading};
 pub use device::Device;
 pub use estimate::{Estimate, Range, gib, independent};
 pub use framework::{FRAMEWORKS, Family, Framework, Release, release};
 pub use placement::{Offload, Plan, plan};
 pub use pool::Fits;
-pub use search::best;
+pub use search::{Split, best};
 pub use speed::{Speed, speed};
 pub use split::refusal;
 pub use training::{Method, Training, TrainingPlan, training};
-pub use way::{Link, Way, used};
+pub use way::{Link, Way};
 pub use words::{named, parallel, parts, span, tokens};

@@ -5,25 +5,28 @@ use warpscope_probes::model::{Shape, WeightRole};
 
 use super::activations::activations;
 use super::batch::Batch;
-use super::demand::Demand;
+use super::demand::{Demand, Parallel};
 use super::device::Device;
-use super::estimate::{Estimate, Range, independent};
+use super::estimate::{Estimate, GIB, Range, gib, independent};
 use super::framework::{Family, Framework};
 use super::kv::{Cache, is_untold};
-use super::pool::{Fits, Parts, Placed};
+use super::pool::{Fits, Parts, Placed, lacks_share};
 use super::runtime::{context, graphs, libraries};
 use super::split::refusal;
 use super::weights::{Slice, loaded, weights};
+use super::words;
 
-/// Layers that stay in host memory.
+/// What stays in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Offload {
-    /// Layers on GPUs.
+    /// Layers on GPUs; all of them where only their experts are in host memory.
     pub layers: u64,
     /// Of so many.
     pub of: u64,
     /// Bytes in host memory.
     pub host: f64,
+    /// Whether all layers may fit on GPUs as well.
+    pub is_careful: bool,
 }
 
 /// The memory of the tightest GPU of a group.
@@ -47,7 +50,7 @@ pub struct Plan {
     pub total: Range,
     /// Memory of the tightest GPU as its driver reports it.
     pub memory: f64,
-    /// What of it can be had.
+    /// What of it is free.
     pub usable: f64,
     /// What is left for keys and values.
     pub room: Range,
@@ -69,7 +72,27 @@ pub struct Plan {
     pub refusal: Option<String>,
 }
 
+/// Less than a desktop holds.
+const HELD: f64 = 2.0 * GIB;
+
 impl Plan {
+    /// The same on a machine with so many bytes of main memory; any number where it is not known.
+    pub fn beside(self, memory: Option<u64>) -> Self {
+        match (self.offload, memory.map(|bytes| bytes as f64)) {
+            (Some(offload), Some(memory)) if offload.host > memory => {
+                let (needs, has) = (gib(offload.host), gib(memory));
+                let why = format!("{needs} GiB would lie in host memory, which has {has} GiB");
+                Self { fits: Fits::DoesNotFit, refusal: Some(why), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// Whether others hold memory of the GPU that matters.
+    pub fn is_held_by_others(&self) -> bool {
+        self.memory - self.usable > HELD
+    }
+
     /// How well it fits, the best first: what leaves layers in host memory comes behind whatever may fit whole, though it fits by then.
     pub fn rank(&self) -> (Fits, bool) {
         match self.offload {
@@ -107,18 +130,58 @@ pub fn plan(
         context: context(demand, device),
         libraries: libraries(demand, family, device),
     };
-    let refusal = refusal(shape, family, demand.parallel)
-        .filter(|_| family.is_tensor_parallel() || demand.parallel.pp > shape.depth());
+    let refusal = unsplit(framework, demand, group.len())
+        .or_else(|| refusal(shape, family, demand.parallel))
+        .or_else(|| lacks_share(family, demand, device))
+        .or_else(|| beyond_model(shape, framework, demand));
     let placed = Placed { family, device, demand, cache, parts };
     let plan = placed.plan(shape, refusal);
-    if plan.fits == Fits::DoesNotFit
-        && plan.refusal.is_none()
-        && family == Family::LlamaCpp
-        && !demand.tuning.all_layers
-    {
+    if family == Family::KTransformers {
+        let (of, host) = (shape.depth(), loaded(shape, demand, WeightRole::Experts));
+        let offload = Offload { layers: of, of, host, is_careful: false };
+        return Some(Plan { offload: (host > 0.0).then_some(offload), ..plan });
+    }
+    let spills = family == Family::LlamaCpp && !demand.tuning.all_layers;
+    if plan.fits != Fits::Fits && plan.refusal.is_none() && spills {
         return Some(placed.offloaded(shape, group, plan));
     }
     Some(plan)
+}
+
+/// Why a framework has no such split on so many GPUs.
+fn unsplit(framework: &Framework, demand: &Demand, gpus: usize) -> Option<String> {
+    let (Parallel { tp, pp, .. }, id) = (demand.parallel, framework.id);
+    let needed = demand.parallel.gpus();
+    match () {
+        () if tp > 1 && !framework.family.is_tensor_parallel() => {
+            Some(format!("{id} gives whole layers to each GPU, without tensor parallelism"))
+        }
+        () if pp > 1 && !framework.is_pipelined(demand.release) => {
+            let (major, minor, patch) = framework.words.pipeline_since;
+            Some(match framework.words.pipeline {
+                "" => format!("{id} has no pipeline parallelism"),
+                _ => format!("{id} has pipeline parallelism from {major}.{minor}.{patch} on"),
+            })
+        }
+        () if needed > gpus as u64 => Some(format!(
+            "{} needs {needed} GPUs, and {gpus} {} named",
+            words::parallel(demand.parallel).unwrap_or_default(),
+            if gpus == 1 { "is" } else { "are" }
+        )),
+        () => None,
+    }
+}
+
+/// Why a server does not start with a context longer than the model was made for.
+fn beyond_model(shape: &Shape, framework: &Framework, demand: &Demand) -> Option<String> {
+    let limit = shape.max_context.filter(|limit| demand.context > *limit)?;
+    let (since, variable) = framework.words.context_limit?;
+    demand.release.is_none_or(|release| release >= since).then(|| {
+        format!(
+            "{} tokens are more than the {limit} of the model: {} starts with RoPE scaling or {variable}=1 only",
+            demand.context, framework.id
+        )
+    })
 }
 
 /// What the tightest GPU carries. Frameworks that give whole layers to each GPU do so by their memory.
@@ -154,7 +217,7 @@ impl Placed<'_> {
         let graphs = if self.graphs_are_inside() { 0.0 } else { self.parts.graphs.bytes.mid };
         let beside = self.parts.context.bytes.mid + graphs;
         let takes = match self.family {
-            Family::Vllm => (self.share() * self.device.usable + beside).min(self.device.usable),
+            Family::Vllm => (self.share() * self.device.usable + beside).min(self.device.free),
             _ if pool => fixed.mid + room.mid.max(0.0),
             _ => total.mid,
         };
@@ -181,7 +244,10 @@ impl Placed<'_> {
             takes,
             recommended: total.high * 1.05,
             kv_per_token: self.cache.per_token(),
-            max_context: self.cache.longest(room.mid, demand.concurrency),
+            max_context: shape
+                .max_context
+                .unwrap_or(u64::MAX)
+                .min(self.cache.longest(room.mid, demand.concurrency)),
             max_concurrency: sequences as u64,
             offload: None,
             refusal,
@@ -212,7 +278,8 @@ impl Placed<'_> {
         let kv = Estimate { bytes: plan.kv.bytes * kept, ..plan.kv };
         let parts = [weights, kv, plan.activations, plan.context, plan.libraries];
         let total = independent(parts.map(|part| part.bytes));
-        let offload = Some(Offload { layers, of: depth, host });
+        let is_careful = plan.fits == Fits::Tight;
+        let offload = Some(Offload { layers, of: depth, host, is_careful });
         Plan { fits: Fits::Fits, offload, weights, kv, total, ..plan }
     }
 }

@@ -7,6 +7,7 @@ use super::device::Device;
 use super::estimate::{Estimate, Range, independent};
 use super::framework::{Family, Release};
 use super::kv::Cache;
+use super::runtime::context;
 
 /// Whether it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -32,6 +33,35 @@ const TENSORRT_SHARE: f64 = 0.9;
 const VLLM_GRAPHS_INSIDE: Release = (0, 20, 0);
 /// LMDeploy up to this took its share of the whole GPU.
 const LMDEPLOY_OF_TOTAL: (u32, u32, u32) = (0, 2, 1);
+
+/// The largest share that the fullest of these GPUs has free, where that is less than vLLM takes by default; none where all have enough. It
+/// stops if less is free once the context is there ("Free memory on device … is less than desired GPU memory utilization",
+/// `gpu_worker.py@v0.9.1:init_device`).
+pub(super) fn smaller_share(demand: &Demand, group: &[Device]) -> Option<f64> {
+    let shares = group.iter().map(|device| free_share(demand, device));
+    let share = shares.min_by(f64::total_cmp)?;
+    (share < VLLM_SHARE).then(|| (share * 100.0).floor().max(1.0) / 100.0)
+}
+
+/// Share of a GPU that is free for vLLM; all of it where nobody else holds any.
+fn free_share(demand: &Demand, device: &Device) -> f64 {
+    if device.free >= device.usable {
+        return 1.0;
+    }
+    (device.free - context(demand, device).bytes.mid) / device.usable
+}
+
+/// What a context takes is known as well as this.
+const UNSURE: f64 = 0.02;
+
+/// Why vLLM does not start with the share that was asked for.
+pub(super) fn lacks_share(family: Family, demand: &Demand, device: &Device) -> Option<String> {
+    let share = demand.tuning.utilization.filter(|_| family == Family::Vllm)?;
+    let free = free_share(demand, device);
+    (share > free + UNSURE && free < 1.0).then(|| {
+        format!("{share} of the memory was asked for, and only {:.2} of it is free", free.max(0.0))
+    })
+}
 
 /// Everything but keys and values.
 pub(super) struct Parts {

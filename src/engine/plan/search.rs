@@ -14,25 +14,31 @@ pub fn best(
     group: &[Device],
     framework: &Framework,
     demand: &Demand,
-) -> Option<(Demand, Plan)> {
-    let mut found: Option<(Demand, Plan)> = None;
-    for parallel in splits(group.len() as u64, framework) {
-        let tried = Demand { parallel, ..demand.clone() };
-        let used = if framework.family.is_tensor_parallel() {
-            group.get(..parallel.gpus() as usize).unwrap_or(group)
-        } else {
-            group
-        };
-        let Some(plan) = plan(shape, used, framework, &tried) else { continue };
-        let better = found.as_ref().is_none_or(|(_, old)| rank(&plan) < rank(old));
+) -> Option<Split> {
+    let mut found: Option<Split> = None;
+    for (gpus, parallel) in splits(group.len(), framework, demand) {
+        let used = group.get(..gpus).unwrap_or(group);
+        let demand = framework.met(Demand { parallel, ..demand.clone() }, used);
+        let Some(plan) = plan(shape, used, framework, &demand) else { continue };
+        let better = found.as_ref().is_none_or(|old| rank(&plan) < rank(&old.plan));
         if better {
-            found = Some((tried, plan));
+            found = Some(Split { demand, gpus, plan });
         }
-        if found.as_ref().is_some_and(|(_, plan)| plan.fits == Fits::Fits) {
+        if found.as_ref().is_some_and(|one| one.plan.rank() == (Fits::Fits, false)) {
             break;
         }
     }
     found
+}
+
+/// A split with what it takes.
+pub struct Split {
+    /// The split and what was asked.
+    pub demand: Demand,
+    /// The first so many GPUs of the group are used.
+    pub gpus: usize,
+    /// What it takes.
+    pub plan: Plan,
 }
 
 /// A refusal says less about memory than a plan that does not fit.
@@ -40,16 +46,19 @@ fn rank(plan: &Plan) -> ((Fits, bool), bool) {
     (plan.rank(), plan.refusal.is_some())
 }
 
-/// Splits worth trying, best first: all GPUs share each layer; stages of such; then fewer GPUs.
-fn splits(gpus: u64, framework: &Framework) -> Vec<Parallel> {
-    if !framework.family.is_tensor_parallel() {
-        return vec![Parallel::default()];
-    }
+/// Splits worth trying with the number of GPUs they use, best first: all GPUs share each layer; stages of such; then fewer GPUs.
+fn splits(gpus: usize, framework: &Framework, demand: &Demand) -> Vec<(usize, Parallel)> {
+    let whole_layers = !framework.family.is_tensor_parallel();
     let mut splits = Vec::new();
     for used in (1..=gpus).rev() {
+        if whole_layers {
+            splits.push((used, Parallel::default()));
+            continue;
+        }
         for tp in (1..=used).rev().filter(|tp| used % tp == 0) {
-            if tp == used || framework.family.is_pipelined() {
-                splits.push(Parallel { tp, pp: used / tp, ..Parallel::default() });
+            if tp == used || framework.is_pipelined(demand.release) {
+                let (tp, pp) = (tp as u64, (used / tp) as u64);
+                splits.push((used, Parallel { tp, pp, ..Parallel::default() }));
             }
         }
     }

@@ -8,7 +8,7 @@ use super::device::Device;
 use super::framework::Framework;
 use super::placement::{Plan, plan};
 use super::pool::Fits;
-use super::search::best;
+use super::search::{Split, best};
 use super::speed::{Speed, speed};
 use super::split::refusal;
 
@@ -17,9 +17,9 @@ use super::split::refusal;
 pub struct Way {
     /// The split and what was asked.
     pub demand: Demand,
-    /// GPUs it uses.
+    /// The first so many GPUs of the group are used.
     pub gpus: usize,
-    /// Memory; absent where there is no GPU whose memory is known, or fewer than the split needs.
+    /// Memory; absent where there is no GPU whose memory is known.
     pub plan: Option<Plan>,
     /// Speed, where bandwidth is known.
     pub speed: Option<Speed>,
@@ -37,6 +37,36 @@ pub enum Link {
     Nvlink,
     /// PCI Express.
     Pcie,
+}
+
+/// Tokens and the part of the longest context that is not looked for more closely.
+const STEP: u64 = 256;
+
+/// The longest context that surely fits. Where work space grows with it, plans for others are tried.
+fn longest(
+    shape: &Shape,
+    used: &[Device],
+    framework: &Framework,
+    demand: &Demand,
+    now: &Plan,
+) -> u64 {
+    if !framework.family.works_on_all_tokens() {
+        return now.max_context;
+    }
+    let fits = |context| {
+        let demand = Demand { context, ..demand.clone() };
+        let plan = plan(shape, used, framework, &demand);
+        plan.is_some_and(|plan| plan.rank() == (Fits::Fits, false))
+    };
+    let (mut least, mut most) = match now.rank() {
+        (Fits::Fits, false) => (demand.context, now.max_context.max(demand.context)),
+        _ => (0, demand.context),
+    };
+    while most - least > STEP.max(most / STEP) {
+        let middle = least.midpoint(most);
+        *(if fits(middle) { &mut least } else { &mut most }) = middle;
+    }
+    if least == 0 { now.max_context } else { least }
 }
 
 impl Link {
@@ -63,24 +93,29 @@ impl Way {
         demand: Demand,
         split: Option<Parallel>,
     ) -> Self {
-        let demand = framework.met(demand, group);
         let named = Some(demand.parallel).filter(|split| *split != Parallel::default());
         let split = split.or(named);
         let planned = match split {
             Some(parallel) => {
-                let demand = Demand { parallel, ..demand.clone() };
-                let used = used(group, &demand, framework);
-                let planned = used.and_then(|used| plan(shape, used, framework, &demand));
-                planned.map(|plan| (demand, plan))
+                let whole_layers = !framework.family.is_tensor_parallel();
+                let needed = usize::try_from(parallel.gpus()).unwrap_or(usize::MAX);
+                let gpus = if whole_layers { group.len() } else { needed.min(group.len()) };
+                let used = &group[..gpus];
+                let demand = framework.met(Demand { parallel, ..demand.clone() }, used);
+                let plan = plan(shape, used, framework, &demand);
+                plan.map(|plan| Split { demand, gpus, plan })
             }
             None => best(shape, group, framework, &demand),
         };
-        let (demand, plan) = planned.map_or((demand, None), |(demand, plan)| (demand, Some(plan)));
+        let Some(Split { demand, gpus, plan }) = planned else {
+            return Self::unknown(demand, group.len());
+        };
         let whole = Parallel { tp: group.len() as u64, ..Parallel::default() };
         let refused = refusal(shape, framework.family, whole).filter(|_| split.is_none());
-        let used = used(group, &demand, framework).unwrap_or(group);
-        let speed = plan.as_ref().and_then(|plan| speed(shape, used, framework, &demand, plan));
-        Self { gpus: used.len(), demand, plan, speed, refused, link: Link::of(used) }
+        let used = &group[..gpus];
+        let speed = speed(shape, used, framework, &demand, &plan);
+        let plan = Plan { max_context: longest(shape, used, framework, &demand, &plan), ..plan };
+        Self { gpus, demand, plan: Some(plan), speed, refused, link: Link::of(used) }
     }
 
     /// Nothing is known of the model's dimensions, or of how the framework takes memory.
@@ -104,17 +139,5 @@ impl Way {
             Some(plan) => framework.words.command(text, &self.demand, plan),
             None => text.to_owned(),
         }
-    }
-}
-
-/// The GPUs that a split uses; none where there are too few.
-pub fn used<'d>(
-    group: &'d [Device],
-    demand: &Demand,
-    framework: &Framework,
-) -> Option<&'d [Device]> {
-    match framework.family.is_tensor_parallel() {
-        true => group.get(..usize::try_from(demand.parallel.gpus()).ok()?),
-        false => Some(group),
     }
 }

@@ -40,7 +40,13 @@ impl Columns {
         let gpus: Vec<Target> = frame.gpus.iter().map(gpu).collect();
         let mut kinds: Vec<Target> = Vec::new();
         let kind_of = gpus.iter().map(|gpu| {
-            let kind = Target { uuid: None, memory_free_bytes: None, equals: 0, ..gpu.clone() };
+            let kind = Target {
+                uuid: None,
+                index: None,
+                memory_free_bytes: None,
+                equals: 0,
+                ..gpu.clone()
+            };
             kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
                 kinds.push(kind);
                 kinds.len() - 1
@@ -170,7 +176,8 @@ impl Columns {
 
     /// The GPUs of a column for a plan; none where the memory of one is not known.
     pub fn devices(&self, column: usize) -> Option<Vec<Device>> {
-        let gpus = &self.all.get(column)?.gpus;
+        let mut gpus = self.all.get(column)?.gpus.clone();
+        Device::roomiest_first(&mut gpus, |gpu| Device::new(&self.gpus[*gpu]));
         gpus.iter().map(|gpu| Device::new(&self.gpus[*gpu])).collect()
     }
 

@@ -17,7 +17,7 @@ use super::lines::{Group, groups};
 use super::planned::Planned;
 use super::versions;
 use crate::engine::installed::{Installed, known};
-use crate::engine::plan::{Alternative, Demand, Fits, Framework, alternatives, used};
+use crate::engine::plan::{Alternative, Demand, Fits, Framework, alternatives};
 use crate::engine::{
     AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Outcome, Row, Target, Verdict,
     evaluate, evaluate_without_fixes, importance, live_findings, matrix, start_command,
@@ -311,7 +311,7 @@ impl Verdicts {
         let framework = Framework::find(&about.question.framework)?;
         let shape = self.assumptions.model.as_ref()?.shape.as_ref()?;
         let devices = self.columns.devices(column)?;
-        let used = used(&devices, &way.demand, framework).unwrap_or(&devices);
+        let used = devices.get(..way.gpus)?;
         let plan = way.plan.as_ref()?;
         let ways = alternatives(shape, used, framework, &way.demand, plan);
         ways.into_iter().find(|one| one.plan.fits < plan.fits && self.is_allowed(row, column, one))

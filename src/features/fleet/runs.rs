@@ -57,5 +57,5 @@ fn target(fleet: &Fleet, gpu: usize) -> Option<Target> {
     let frame = fleet.frame(machine)?;
     let gpu = frame.gpus.get(gpu - fleet.machines[machine].gpus.start)?;
     let target = Target::from_gpu(gpu, &frame.driver);
-    Some(Target { uuid: None, memory_free_bytes: None, ..target })
+    Some(Target { uuid: None, index: None, memory_free_bytes: None, ..target })
 }
