@@ -614,7 +614,7 @@ fn a_list_that_cannot_be_read_is_not_an_empty_one() {
     for (scenario, count, why) in [
         ("t4+procs", 3, None),
         ("t4", 0, None),
-        ("t4+procs+weird:999", 0, Some("NVML error 999")),
+        ("t4+procs+weird:4242", 0, Some("NVML error 4242")),
         ("t4+procs+weird:4", 0, Some("permission denied")),
         ("t4+procs+weird:3", 0, Some("the driver does not list them")),
     ] {

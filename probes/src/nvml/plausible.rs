@@ -138,7 +138,7 @@ pub(crate) fn told(key: &str, value: f64) -> Option<f64> {
     let unit = key.rsplit('_').next().unwrap_or_default();
     let checked = match (key, unit) {
         ("fan_pct", _) => fan_percent(value.ceil() as u32).map(drop),
-        (_, "pct") => return computed_percent(value).ok().map(|share| f64::from(share.0)),
+        (_, "pct") => return computed_percent(value).ok().map(|_| value.clamp(0.0, 100.0)),
         _ if key.starts_with("tlimit") => tlimit(value as i32).map(drop),
         _ if value < 0.0 => Err(absurd()),
         ("temperature_memory_c", _) => memory_celsius(whole).map(drop),

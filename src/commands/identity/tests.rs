@@ -231,6 +231,18 @@ fn what_cannot_be_known_is_not_called_clean() {
 }
 
 #[test]
+fn a_repository_of_longer_numbers_is_neither_clean_nor_changed() {
+    let Some(desk) = Desk::new() else { return };
+    desk.write("long/a", "one\n");
+    let folder = desk.path("long");
+    desk.git_in(&folder, None, &["init", "-q", "--object-format=sha256", "."]);
+    desk.git_in(&folder, None, &["add", "."]);
+    desk.git_in(&folder, None, &["commit", "-q", "-m", "text"]);
+    let found = Desk::found_in(&folder, MAX_READ);
+    assert_eq!((found.commit.map(|commit| commit.len()), found.dirty), (Some(64), Dirty::Unknown));
+}
+
+#[test]
 fn an_unfinished_merge_is_a_change() {
     let Some(desk) = Desk::new() else { return };
     desk.git(&["checkout", "-q", "-b", "other"]);
