@@ -174,8 +174,10 @@ fn measuring_gpus_is_asked_once_and_the_answer_kept() {
 fn the_question_leaves_other_keys_alone_and_names_its_own() {
     let mut app = asking();
     let shown = |app: &App| crate::shell::chrome::hints(app)[..2].to_vec();
-    let hints = |allow: &str| [(allow, "yes"), ("N", "only on request")];
-    let hints = |allow| hints(allow).map(|(key, words)| (key.to_owned(), words.to_owned()));
+    let hints = |allow: &str| {
+        let pairs = [(allow, "yes"), ("N", "only on request")];
+        pairs.map(|(key, words)| (key.to_owned(), words.to_owned()))
+    };
     assert_eq!(shown(&app), hints("Y"));
     assert_eq!(press(&mut app, "n"), []);
     assert!(matches!(app.overlay, Some(Overlay::Notices(_))));
