@@ -237,10 +237,14 @@ fn every_line_of_the_csv_has_the_columns_of_its_head() {
 
 #[test]
 fn unknown_is_no_success() {
-    let mut silent = request(&GPUS[2..3], &["demo", "awq", "platform=windows"]);
-    assert_eq!(check(&silent).0, 4);
-    silent.asked.accept_no_obstacle = true;
-    assert_eq!(check(&silent).0, 0);
+    let accepted = |setting: &str| {
+        let mut silent = request(&GPUS[2..3], &["demo", "awq", setting]);
+        let code = check(&silent).0;
+        silent.asked.accept_no_obstacle = true;
+        (code, check(&silent).0)
+    };
+    assert_eq!(accepted("runner=cuda_v13"), (4, 0));
+    assert_eq!(accepted("platform=windows"), (4, 4));
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp8"])).0, 4);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp16"])).0, 4);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "awq"])).0, 0);

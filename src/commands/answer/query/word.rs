@@ -12,12 +12,14 @@ use crate::engine::vocabulary::plain;
 
 /// `name==version` and `name@version`; a range is an error, since an answer is about one release.
 pub(super) fn split_version(token: &str) -> Result<(&str, Option<&str>), UsageError> {
-    if let Some(at) = token.find(['<', '>', '~', '!']) {
+    if let Some(at) = ["<", ">", "~=", "!="].iter().filter_map(|sign| token.find(sign)).min() {
         let (name, range) = token.split_at(at);
         let version = range.trim_start_matches(['<', '>', '~', '!', '=']);
         let at = if name.is_empty() { "" } else { "@" };
+        let one = format!("{name}{at}{version}");
         return Err(UsageError(format!(
-            "{token:?} names more than one release; ask about one, as in {name}{at}{version}"
+            "{token:?} names more than one release; ask about one, as in {}",
+            one.escape_debug()
         )));
     }
     let split = token.split_once("==").or_else(|| token.split_once('@'));
@@ -83,8 +85,9 @@ pub(super) fn is_release(word: &str) -> bool {
 pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
     if let Some(framework) = having(base, name) {
         return UsageError(format!(
-            "{name:?} is a setting, not a framework; name the framework before it: {} {name}",
-            framework.id
+            "{name:?} is a setting, not a framework; name the framework before it: {} {}",
+            framework.id,
+            name.escape_debug()
         ));
     }
     let names = base.frameworks().iter().flat_map(|one| {
@@ -123,7 +126,8 @@ pub(super) fn unknown_word(
     questions: &[Question],
 ) -> UsageError {
     if let Some(model) = Model::known(token) {
-        return UsageError(format!("{token:?} is a model; name it with --model {}", model.name));
+        let name = model.name.escape_debug();
+        return UsageError(format!("{token:?} is a model; name it with --model {name}"));
     }
     let labels: Vec<_> = questions.iter().map(Question::words).collect();
     UsageError(format!(
