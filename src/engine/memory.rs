@@ -24,8 +24,8 @@ const LARGEST_SHARE: f64 = 0.95;
 pub(super) struct TooBig {
     id: &'static str,
     source: &'static str,
-    /// Bytes that one GPU must have more than.
-    pub(super) floor: u64,
+    /// Bytes that one GPU must have more than; none where more GPUs are needed, whatever their memory.
+    pub(super) floor: Option<u64>,
     /// What is wrong, with the numbers.
     pub(super) reason: String,
     /// What it would take.
@@ -38,6 +38,9 @@ impl TooBig {
     /// Compares what the configuration in `settings` needs with the memory; none where either is unknown.
     pub(super) fn of(question: &Question, settings: &Settings, target: &Target) -> Option<Self> {
         let framework = Framework::find(&question.framework);
+        if let Some(found) = framework.and_then(|_| too_few(settings, target)) {
+            return Some(found);
+        }
         let model = question.shape.as_deref().zip(framework);
         let known = model.and_then(|model| Some((model, Device::new(target)?)));
         let Some(((shape, framework), device)) = known else {
@@ -96,6 +99,28 @@ fn smallest(
     Some((demand, planned))
 }
 
+/// A split that takes more GPUs than there are.
+fn too_few(settings: &Settings, target: &Target) -> Option<TooBig> {
+    let count = |key| Some((key, settings.get(key)?.parse::<u32>().ok().filter(|one| *one > 1)?));
+    let split: Vec<(&str, u32)> = ["tp", "pp"].into_iter().filter_map(count).collect();
+    let needed: u64 = split.iter().map(|one| u64::from(one.1)).product();
+    let there = u64::from(target.equals);
+    if there == 0 || needed <= there {
+        return None;
+    }
+    let said: Vec<String> = split.iter().map(|(key, count)| format!("{key} {count}")).collect();
+    let (needs, are) =
+        (if said.len() > 1 { "need" } else { "needs" }, if there == 1 { "is" } else { "are" });
+    Some(TooBig {
+        id: "memory.gpus",
+        floor: None,
+        source: "GPUs that the configuration is spread over, against those there are",
+        reason: format!("{} {needs} {needed} GPUs, there {are} {there}", said.join(" and ")),
+        needs: format!("{needed} GPUs"),
+        has: format!("{there} of them"),
+    })
+}
+
 fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
     let (free, all) = (plan.usable as u64, group.first().map_or(0, |one| one.usable as u64));
     let (on, each) = if gpus > 1 {
@@ -120,7 +145,7 @@ fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
         if plan.refusal.is_some() { "a split that divides the model".to_owned() } else { needs };
     TooBig {
         id: "memory.plan",
-        floor: plan.must.low as u64,
+        floor: Some(plan.must.low as u64),
         source: "dimensions of the model and the framework's own way to take memory",
         reason,
         needs,
@@ -150,7 +175,7 @@ fn by_weights(
     };
     Some(TooBig {
         id: "memory.weights",
-        floor: weights,
+        floor: Some(weights),
         source: "size of the model files against GPU memory",
         reason: format!(
             "the weights alone need {}, and {have} {}{}",
@@ -221,6 +246,23 @@ mod tests {
         let held = Target { memory_free_bytes: Some(8 * GIB), ..two };
         let found = TooBig::of(&question("vllm"), &settings, &held).expect("others hold 14 GiB");
         assert!(found.reason.contains("of which 14.0 GiB are in use"), "{}", found.reason);
+    }
+
+    #[test]
+    fn a_split_needs_as_many_gpus_as_it_takes() {
+        let vllm = Question { framework: "vllm".to_owned(), ..Question::default() };
+        for (pairs, equals, said) in [
+            (&[("tp", "4")][..], 2, Some("tp 4 needs 4 GPUs, there are 2")),
+            (&[("tp", "2"), ("pp", "2")], 1, Some("tp 2 and pp 2 need 4 GPUs, there is 1")),
+            (&[("pp", "2")], 2, None),
+            (&[("tp", "1")], 1, None),
+            // Nobody counted.
+            (&[("tp", "4")], 0, None),
+        ] {
+            let settings = Settings::new(pairs.iter().copied()).expect("good settings");
+            let found = TooBig::of(&vllm, &settings, &Target { equals, ..target(None) });
+            assert_eq!(found.as_ref().map(|one| &*one.reason), said);
+        }
     }
 
     fn verdict(gib: u64, pairs: &[(&str, &str)], memory: Option<u64>) -> bool {

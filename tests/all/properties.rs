@@ -52,6 +52,7 @@ fn values(base: &RuleBase) -> BTreeMap<String, Vec<String>> {
             }
             Kind::Dtype => ["auto", "fp16", "bf16", "fp32"].iter().for_each(|one| add(key, one)),
             Kind::Word => add(key, "nobody-asks-for-this"),
+            Kind::Count => add(key, "3"),
         }
     }
     values

@@ -31,9 +31,10 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let mut running: Vec<(&Arch, Outcome)> = tried.collect();
     let best = running.iter().map(|one| one.1).min_by_key(|outcome| outcome.severity())?;
     running.retain(|one| one.1 == best);
-    let lacks = attempt.answer.too_big.as_ref().filter(|_| too_big);
-    let memory =
-        lacks.map_or(String::new(), |size| format!(", with more than {}", gib(size.floor)));
+    let memory = match attempt.answer.too_big.as_ref().filter(|_| too_big) {
+        Some(lacks) => format!(", with more than {}", gib(lacks.floor?)),
+        None => String::new(),
+    };
     let describe = |arch: &Arch| format!("{} ({})", arch.sm, arch.products);
     let first: Vec<String> = running.iter().take(NAMED).map(|one| describe(one.0)).collect();
     let rest: Vec<String> = running.iter().skip(NAMED).map(|one| one.0.sm.to_string()).collect();

@@ -20,6 +20,8 @@ pub enum Kind {
     Word,
     /// A dtype id of `warpscope_kernels::DTYPES`, or `auto`.
     Dtype,
+    /// A whole number from 1 on.
+    Count,
     /// A version of another package; naming one brings in that package's own rules.
     Package,
 }
@@ -41,9 +43,9 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
     ("operator", Kind::Word, "operator class put in by a rule file"),
     ("model_type", Kind::Word, "model_type of the model's config.json"),
     ("kv_cache", Kind::Word, "type of the key-value cache"),
-    ("head_dim", Kind::Word, "size of an attention head"),
-    ("tp", Kind::Word, "tensor parallelism: GPUs that share each layer"),
-    ("pp", Kind::Word, "pipeline parallelism: stages of layers"),
+    ("head_dim", Kind::Count, "size of an attention head"),
+    ("tp", Kind::Count, "tensor parallelism: GPUs that share each layer"),
+    ("pp", Kind::Count, "pipeline parallelism: stages of layers"),
     ("feature", Kind::Word, "a feature switched on: torch_compile, mla, sinks"),
     ("platform", Kind::Word, "linux, windows, jetson"),
     ("compute_type", Kind::Word, "CTranslate2's compute_type: int8_float16"),
@@ -143,6 +145,11 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
         }
         Kind::Dtype if value == "auto" => Ok(()),
         Kind::Dtype => value.parse::<Dtype>().map(|_| ()),
+        Kind::Count => {
+            let good = value == NOTHING || value.parse::<u32>().is_ok_and(|count| count > 0);
+            good.then_some(())
+                .ok_or_else(|| format!("{value:?}: {key} is a whole number from 1 on"))
+        }
         Kind::Package if value == ANY_VERSION || value == NOTHING => Ok(()),
         Kind::Package => value.parse::<Version>().map(|_| ()).map_err(|error| error.to_string()),
     }
@@ -175,6 +182,9 @@ mod tests {
         assert!(Settings::new([("dtype", "fp16"), ("triton", "3.3.1"), ("torch", "any")]).is_ok());
         for (key, value) in
             [("dtyp", "fp16"), ("dtype", "fp17"), ("triton", "new"), ("engine", "Turbo Mind")]
+                .into_iter()
+                .chain(["0", "-1", "abc", "2.5", ""].map(|count| ("tp", count)))
+                .chain([("pp", "0"), ("head_dim", "abc")])
         {
             assert!(Settings::new([(key, value)]).is_err(), "{key}={value}");
         }
