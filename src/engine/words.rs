@@ -12,6 +12,7 @@ pub(super) struct Filler<'a> {
     cc: String,
     sm: String,
     capability: String,
+    hex: String,
     wide: &'static str,
     version: &'a str,
 }
@@ -25,6 +26,10 @@ impl<'a> Filler<'a> {
             capability: target
                 .sm
                 .map_or_else(|| "?".to_owned(), |sm| format!("{}{}", sm.major, sm.minor)),
+            hex: target.sm.map_or_else(
+                || "?".to_owned(),
+                |sm| format!("{:#x}", u32::from(sm.major) * 256 + u32::from(sm.minor)),
+            ),
             wide: if target.sm.is_some_and(|sm| sm.major >= 8) { "bfloat16" } else { "float32" },
             version: question.version.as_deref().unwrap_or("any version"),
         }
@@ -56,7 +61,8 @@ impl<'a> Filler<'a> {
             return text.to_owned();
         }
         let filled = text.replace("{cc}", &self.cc).replace("{sm}", &self.sm);
-        let filled = filled.replace("{capability}", &self.capability).replace("{wide}", self.wide);
+        let filled = filled.replace("{capability}", &self.capability).replace("{hex}", &self.hex);
+        let filled = filled.replace("{wide}", self.wide);
         filled.replace("{version}", version).replace("{gpu}", gpu)
     }
 }

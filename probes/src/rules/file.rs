@@ -115,6 +115,7 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("{cc}", "compute capability as a build list wants it: 7.5"),
     ("{sm}", "compute capability as a target: sm_75"),
     ("{capability}", "compute capability as vLLM prints it: 75"),
+    ("{hex}", "compute capability in hexadecimal, as TensorRT writes it: 0x705"),
     ("{wide}", "the 16-bit type of wide range the device has, else float32"),
     ("{version}", "version of the framework asked about"),
 ];
