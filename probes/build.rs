@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     list("rules", order.lines().map(str::to_owned).collect())?;
     list("errors", names("errors")?)?;
     list("models", names("models")?)?;
-    pack("releases", &["tags.csv", "pins.csv", "installs.csv", "wheels.csv"])
+    pack("releases", &["tags.csv", "pins.csv", "installs.csv", "wheels.csv", "arm.csv"])
 }
 
 /// Compresses files of a folder.

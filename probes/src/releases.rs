@@ -53,6 +53,15 @@ pub struct Library {
     pub wheel: String,
 }
 
+/// What the package index has of a release for Arm CPUs, where it has no wheel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutArm {
+    /// Its source, which pip builds.
+    Source,
+    /// Nothing.
+    Nothing,
+}
+
 /// Rows of one framework or package that hold from a release to another.
 struct Span {
     name: String,
@@ -78,6 +87,12 @@ static PINS: LazyLock<Vec<Span>> =
     LazyLock::new(|| rows(packed!("pins")).filter_map(span).collect());
 static WHEELS: LazyLock<Vec<Span>> =
     LazyLock::new(|| rows(packed!("wheels")).filter_map(span).collect());
+
+static ARM: LazyLock<Vec<[String; 3]>> =
+    LazyLock::new(|| rows(packed!("arm")).filter_map(|row| row.try_into().ok()).collect());
+
+/// The day the files for Arm CPUs were looked up.
+pub const ARM_READ: &str = "2026-11-28";
 
 /// The day the newest of the wheels were read.
 pub const WHEELS_READ: &str = "2026-11-23";
@@ -196,6 +211,16 @@ pub fn wheel(package: &str, version: &str, cpu: &str) -> Option<Vec<Library>> {
     (!found.is_empty()).then_some(found)
 }
 
+/// What there is instead of a wheel for Arm CPUs; `None` where there is one, or where nobody looked.
+pub fn without_arm(package: &str, version: &str) -> Option<WithoutArm> {
+    let (name, version) = (normalized(package), version.parse::<Version>().ok()?);
+    let [_, first, source] = ARM.iter().find(|row| row[0] == name)?;
+    let older = |first: Version| is(version.compare(&first), Ordering::is_lt);
+    let missing = first.is_empty() || older(first.parse().ok()?);
+    let there = if source == "yes" { WithoutArm::Source } else { WithoutArm::Nothing };
+    missing.then_some(there)
+}
+
 fn same(a: &Version, b: &Version) -> bool {
     is(a.compare(b), Ordering::is_eq)
 }
@@ -247,6 +272,16 @@ mod tests {
         assert_eq!(exists("vllm", "0.8.99"), Some(false));
         assert_eq!(exists("flash_attn", "2.7.3"), Some(true));
         assert_eq!(exists("nobody", "1.0"), None);
+    }
+
+    /// As `pip download --only-binary=:all: --platform manylinux_2_28_aarch64` lists them.
+    #[test]
+    fn wheels_for_arm_begin_late_or_never() {
+        assert_eq!(without_arm("vllm", "0.10.1.1"), Some(WithoutArm::Source));
+        assert_eq!(without_arm("vllm", "0.10.2"), None);
+        assert_eq!(without_arm("sgl_kernel", "0.3.11"), Some(WithoutArm::Nothing));
+        assert_eq!(without_arm("lmdeploy", "0.15.0"), Some(WithoutArm::Nothing));
+        assert_eq!(without_arm("nobody", "1.0"), None);
     }
 
     #[test]

@@ -72,7 +72,8 @@ impl<'a> Decision<'a> {
         let complete = composition.as_ref().is_some_and(Composition::is_complete);
         let unobstructed = composition.as_ref().is_some_and(Composition::is_unobstructed);
         let runs = whole || complete;
-        let counts = |claim: &Claim<'_>| !claim.outcome.runs() || runs;
+        let good = |outcome: Outcome| outcome.runs() || outcome == Outcome::NoObstacle;
+        let counts = |claim: &Claim<'_>| !good(claim.outcome) || runs;
         let rules = || matches.applying().filter(is_claim);
         let standing = rules()
             .filter(|one| findings.about(one.rule).is_none_or(|found| !found.outcome.is_bad()));

@@ -10,7 +10,7 @@ use warpscope_kernels::image::Isa;
 use warpscope_probes::inspect::binary::{
     Compression, Format, Image, ImageKind, Load, Scan, Shape, loads,
 };
-use warpscope_probes::releases::{self, Library, Pin};
+use warpscope_probes::releases::{self, Library, Pin, WithoutArm};
 use warpscope_probes::rules::{
     ANY_VERSION, Effect, Framework, Kind, RuleBase, Settings, Stage, kind_of,
 };
@@ -50,6 +50,18 @@ pub(super) fn with_pins(question: Question) -> Question {
     Question { config, ..question }
 }
 
+/// The question without what its release pins: those another release pins may take its place.
+pub(super) fn without_pins(question: &Question) -> Question {
+    let mut config = question.config.without(ALWAYS);
+    let version = question.version.as_deref().unwrap_or_default();
+    for (package, version) in pinned(&question.framework, version) {
+        if config.get(&package) == Some(&version) {
+            drop(config.set(&package, ANY_VERSION));
+        }
+    }
+    Question { config, ..question.clone() }
+}
+
 /// Packages with the one version that fits a release: those it pins, and those its torch does.
 fn pinned(framework: &str, version: &str) -> Vec<(String, String)> {
     let exact = |pin: Pin| Some((pin.package.clone(), pin.exact()?.to_owned()));
@@ -86,9 +98,59 @@ pub(super) fn findings(base: &RuleBase, target: &Target, question: &Question) ->
     let device = (sm, target.cpu().unwrap_or(USUAL_CPU));
     let about = own.into_iter().chain(beside).filter_map(|(id, version)| {
         let framework = base.framework(id)?;
-        finding(base, framework, version, device, question)
+        not_on_arm(base, framework, version, target, question)
+            .or_else(|| finding(base, framework, version, device, question))
     });
     about.collect()
+}
+
+/// That no wheel for the Arm CPU beside a GPU was ever published: what has a source is built, what has none is not there.
+fn not_on_arm(
+    base: &RuleBase,
+    framework: &Framework,
+    version: &str,
+    target: &Target,
+    question: &Question,
+) -> Option<Finding> {
+    let key = if framework.id == question.framework {
+        "wheel".to_owned()
+    } else {
+        format!("{}.wheel", framework.id)
+    };
+    let from_index = match question.config.get(&key) {
+        Some(wheel) => wheel == "pypi",
+        None => !target.is_jetson(),
+    };
+    if !from_index || target.cpu() != Some("aarch64") {
+        return None;
+    }
+    let mut names = framework.packages.iter();
+    let (name, there) =
+        names.find_map(|name| Some((name, releases::without_arm(name, version)?)))?;
+    let none = format!("the package index has no wheel of {name} {version} for Arm CPUs");
+    let (outcome, detail, settles) = match there {
+        WithoutArm::Nothing => (Outcome::Fails, none, Scope::Stage(Stage::Kernels)),
+        WithoutArm::Source => (
+            Outcome::NoObstacle,
+            format!("{none}: pip builds it from its source"),
+            Scope::Rules(good_rules(base, framework)),
+        ),
+    };
+    Some(Finding {
+        framework: framework.id.clone(),
+        sm: target.sm,
+        uuid: None,
+        settles,
+        only: Settings::default(),
+        evidence: Evidence {
+            level: Level::Published,
+            outcome,
+            id: format!("published.{}.arm", framework.id),
+            detail,
+            source: format!("package index: {name} (no file for aarch64)"),
+            retrieved: releases::ARM_READ.to_owned(),
+        },
+    })
 }
 
 fn finding(
@@ -221,8 +283,30 @@ mod tests {
         let newest = asked("bitsandbytes", "0.50.0", &[]);
         assert_eq!(said(&newest, (11, 0)), [("bitsandbytes".to_owned(), Outcome::Works)]);
         assert_eq!(said(&newest, (12, 1)), [("bitsandbytes".to_owned(), Outcome::Works)]);
-        // Wheels for Arm were not read, or there are none.
-        assert_eq!(said(&asked("autoawq-kernels", "0.0.9", &[]), (12, 1)), []);
+    }
+
+    #[test]
+    fn what_has_no_wheel_for_arm_is_built_or_not_there() {
+        let on = |label: &str, sm, framework: &str, version: &str, config: &[(&str, &str)]| {
+            let target = Target::of_sm(label, sm);
+            let question = asked(framework, version, config);
+            let found = findings(RuleBase::builtin(), &target, &question).into_iter();
+            found.map(|one| one.evidence.outcome).collect::<Vec<_>>()
+        };
+        let grace = |framework: &str, version: &str, config: &[(&str, &str)]| {
+            on("NVIDIA GH200", Sm::new(9, 0), framework, version, config)
+        };
+        assert_eq!(grace("vllm", "0.8.5", &[]), [Outcome::NoObstacle]);
+        assert_eq!(grace("vllm", "0.10.2", &[]), []);
+        assert_eq!(grace("lmdeploy", "0.15.0", &[]), [Outcome::Fails]);
+        assert_eq!(grace("lmdeploy", "0.15.0", &[("wheel", "source")]), []);
+        assert_eq!(grace("onnxruntime", "1.28.0", &[("platform", "windows")]), [Outcome::Fails]);
+        assert_eq!(on("GB10", Sm::new(12, 1), "autoawq-kernels", "0.0.9", &[]), [Outcome::Fails]);
+        // A module's wheels are NVIDIA's, where the package index is not named.
+        let orin = |config: &[(&str, &str)]| {
+            on("Jetson AGX Orin", Sm::new(8, 7), "lmdeploy", "0.15.0", config)
+        };
+        assert_eq!((orin(&[]), orin(&[("wheel", "pypi")])), (vec![], vec![Outcome::Fails]));
     }
 
     #[test]

@@ -13,7 +13,10 @@ const ON_ARM: &[&str] = &["Jetson", "DRIVE", "IGX", "NVIDIA GB", "NVIDIA GH", "N
 
 /// Compute capabilities of chips that hold an Arm CPU too.
 const WITH_ARM: &[Sm] =
-    &[Sm::new(5, 3), Sm::new(6, 2), Sm::new(7, 2), Sm::new(8, 7), Sm::new(11, 0), Sm::new(12, 1)];
+    &[Sm::new(5, 3), Sm::new(6, 2), Sm::new(7, 2), Sm::new(8, 7), Sm::new(11, 0), GB10];
+
+/// The one of them that runs the wheels of servers.
+const GB10: Sm = Sm::new(12, 1);
 
 /// What is known of one device. An unknown fact decides nothing, and an unknown compute capability never gives "works".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,6 +129,11 @@ impl Target {
         let arm = ON_ARM.iter().any(|start| self.label.starts_with(start))
             || self.sm.is_some_and(|sm| WITH_ARM.contains(&sm));
         if arm { Some("aarch64") } else { (!self.what_if).then_some(CPU) }
+    }
+
+    /// Whether it is a module that takes its wheels from NVIDIA's own index.
+    pub(super) fn is_jetson(&self) -> bool {
+        self.sm.is_some_and(|sm| WITH_ARM.contains(&sm) && sm != GB10)
     }
 
     /// The facts that rules depend on.
