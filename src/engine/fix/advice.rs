@@ -3,10 +3,12 @@
 //! A rule's text is written once for every GPU. What it asks for is looked for in it: versions behind `pip install`, arguments of the
 //! framework's own command, another framework's command. Advice that the engine says fails here is not given.
 
-use warpscope_probes::rules::{Cost, Framework, Launch, RuleBase, Version, VersionRange, dtype_id};
+use warpscope_probes::rules::{
+    Cost, Framework, Launch, Rule, RuleBase, Settings, Side, Version, VersionRange, dtype_id,
+};
 
 use super::paste::is_pasteable;
-use super::{Attempt, launch, options};
+use super::{Attempt, frameworks, launch, options};
 use crate::engine::explanation::remedy;
 use crate::engine::question::Question;
 use crate::engine::verdict::{Fix, Outcome};
@@ -77,12 +79,12 @@ fn outcome(attempt: &Attempt<'_>, text: &str) -> Option<Outcome> {
         return None;
     }
     if let Some(other) = other_framework(base, question, text) {
-        let rows = base.configs().iter().filter(|row| row.framework == other.id);
-        let outcomes = rows.map(|row| attempt.outcome_of(&Question::of_row(base, row)));
+        let rows = frameworks::carried(base, question, &other.id);
+        let outcomes = rows.map(|row| attempt.outcome_of(&row));
         return outcomes.min_by_key(|one| one.severity());
     }
     let mut changed = question.clone();
-    versions(base, &mut changed, text);
+    versions(attempt, &mut changed, text);
     let own = base.framework(&question.framework).filter(|one| one.launch.is_some());
     let started = own.or_else(|| started_by(base, text));
     if let Some(launch) = started.and_then(|one| one.launch.as_ref()) {
@@ -114,22 +116,26 @@ fn started_by<'a>(base: &'a RuleBase, text: &str) -> Option<&'a Framework> {
 }
 
 /// Versions behind `pip install`.
-fn versions(base: &RuleBase, question: &mut Question, text: &str) {
+fn versions(attempt: &Attempt<'_>, question: &mut Question, text: &str) {
+    let base = attempt.answer.base;
     let install = |line: &&str| line.contains("pip install");
-    for word in text.lines().filter(install).flat_map(str::split_whitespace) {
-        let word = word.trim_matches(['\'', '"']);
-        if let Some((_, wheel)) = word.split_once("/whl/").filter(|(_, one)| one.starts_with("cu"))
-        {
-            let key = if question.framework == "torch" { "wheel" } else { "torch.wheel" };
-            let part = question.framework == "torch" || question.config.get("torch").is_some();
-            let _ = part.then(|| question.config.set(key, wheel));
-            continue;
-        }
+    let words = || text.lines().filter(install).flat_map(str::split_whitespace);
+    let wheel = words().find_map(|word| {
+        let (_, wheel) = word.trim_matches(['\'', '"']).split_once("/whl/")?;
+        wheel.starts_with("cu").then_some(wheel)
+    });
+    if let Some(wheel) = wheel {
+        let key = if question.framework == "torch" { "wheel" } else { "torch.wheel" };
+        let part = question.framework == "torch" || question.config.get("torch").is_some();
+        let _ = part.then(|| question.config.set(key, wheel));
+    }
+    for word in words().map(|word| word.trim_matches(['\'', '"'])) {
         let name = word.split(['<', '>', '=', '!', '[']).next().unwrap_or_default();
         let named = |one: &&Framework| one.id == name || one.packages.iter().any(|own| own == name);
         let Some(framework) = base.frameworks().iter().find(named) else { continue };
         let bounds = word.trim_start_matches(|c: char| !"<>=!".contains(c));
-        let Some(version) = newest_within(base, framework, bounds) else { continue };
+        let wheel = wheel.filter(|_| framework.id == "torch");
+        let Some(version) = newest_within(attempt, framework, bounds, wheel) else { continue };
         if framework.id == question.framework {
             question.version = Some(version);
         } else if question.config.get(&framework.id).is_some() {
@@ -139,15 +145,22 @@ fn versions(base: &RuleBase, question: &mut Question, text: &str) {
     }
 }
 
-/// The newest version the rules know in this range; a bound itself where they know none.
-fn newest_within(base: &RuleBase, framework: &Framework, bounds: &str) -> Option<String> {
-    if bounds.is_empty() {
+/// The newest version the rules know in this range, of those with this wheel; a bound itself where they know none.
+fn newest_within(
+    attempt: &Attempt<'_>,
+    framework: &Framework,
+    bounds: &str,
+    wheel: Option<&str>,
+) -> Option<String> {
+    let base = attempt.answer.base;
+    if bounds.is_empty() && wheel.is_none() {
         return framework.version.clone();
     }
-    let range: VersionRange = bounds.parse().ok()?;
+    let range: VersionRange = if bounds.is_empty() { "all" } else { bounds }.parse().ok()?;
     let within = |text: &&String| {
         let version: Option<Version> = text.parse().ok();
         range.contains(version.as_ref()) == Some(true)
+            && wheel.is_none_or(|wheel| is_published(attempt, framework, version.as_ref(), wheel))
     };
     let known = versions_of(base, &framework.id);
     known
@@ -156,6 +169,25 @@ fn newest_within(base: &RuleBase, framework: &Framework, bounds: &str) -> Option
         .find(within)
         .cloned()
         .or_else(|| range.bound_texts().next().map(str::to_owned))
+}
+
+/// Whether no rule says of a wheel, whatever else is asked, that this version has none.
+fn is_published(
+    attempt: &Attempt<'_>,
+    framework: &Framework,
+    version: Option<&Version>,
+    wheel: &str,
+) -> bool {
+    let Ok(alone) = Settings::new([("wheel", wheel)]) else { return false };
+    let (facts, parts) = (&attempt.answer.facts, attempt.answer.base.parts());
+    let missing = |rule: &Rule| {
+        rule.side == Side::Inside
+            && rule.effect.is_bad()
+            && rule.selector.matches(&alone) == Some(true)
+            && rule.versions.contains(version) == Some(true)
+            && rule.on.holds(facts, parts) == Some(true)
+    };
+    !attempt.answer.base.rules_of(&framework.id).any(missing)
 }
 
 /// Arguments of the framework's own command.

@@ -1,16 +1,29 @@
 //! Other frameworks that run the same model on this GPU.
 
-use warpscope_probes::rules::{ConfigRow, Cost, Framework};
+use std::sync::Arc;
+
+use warpscope_probes::rules::{Cost, Framework, RuleBase, Settings};
 
 use super::{Attempt, start_command};
+use crate::engine::plan::requantized;
 use crate::engine::question::Question;
 use crate::engine::verdict::{Fix, Outcome};
 
 /// So many are named.
 const NAMED: usize = 4;
 
-/// Settings that belong to the model and go with it to another framework.
-const OF_MODEL: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
+/// Settings of the model, the system and the task: another framework must deal with them too.
+const CARRIED: &[&str] = &[
+    "checkpoint_dtype",
+    "feature",
+    "head_dim",
+    "kv_cache",
+    "model_type",
+    "operation",
+    "platform",
+    "pp",
+    "tp",
+];
 
 /// Frameworks that serve a model and take it as it is, where the one asked about does not; else those that take it in another format.
 pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
@@ -50,25 +63,39 @@ fn runs<'f>(
     framework: &'f Framework,
     same: bool,
 ) -> Option<(&'f Framework, Question)> {
-    let (base, question) = (attempt.answer.base, attempt.answer.question);
-    let format = |config: &warpscope_probes::rules::Settings| {
-        config.get("quantization").filter(|one| *one != "none").map(str::to_owned)
-    };
-    let is_like = |row: &&ConfigRow| {
-        row.framework == framework.id && same == (format(&row.settings) == format(&question.config))
-    };
-    let ask = |row: &ConfigRow| {
+    let question = attempt.answer.question;
+    let mut asked = carried(attempt.answer.base, question, &framework.id)
+        .filter(|one| same == (format(&one.config) == format(&question.config)));
+    let works = asked.find(|one| attempt.outcome_of(one) == Outcome::Works)?;
+    Some((framework, works))
+}
+
+/// The rows of another framework, asked about the same model on the same system; without those in whose format its size is unknown.
+pub(super) fn carried<'a>(
+    base: &'a RuleBase,
+    question: &'a Question,
+    framework: &'a str,
+) -> impl Iterator<Item = Question> {
+    let rows = base.configs().iter().filter(move |row| row.framework == framework);
+    rows.filter_map(move |row| {
         let mut asked = Question::of_row(base, row);
-        for (key, value) in question.config.iter().filter(|one| OF_MODEL.contains(&one.0)) {
-            let _ = asked.config.set(key, value);
+        for (key, value) in question.config.iter().filter(|one| CARRIED.contains(&one.0)) {
+            asked.config.set(key, value).ok()?;
         }
-        if same {
+        let now = format(&asked.config);
+        if now == format(&question.config) {
             asked.weight_bytes = question.weight_bytes;
             asked.shape.clone_from(&question.shape);
             asked.model.clone_from(&question.model);
+        } else if let Some(shape) = &question.shape {
+            asked.shape = Some(Arc::new(requantized(shape, now.unwrap_or("none"))?));
+        } else if question.weight_bytes.is_some() {
+            return None;
         }
-        (attempt.outcome_of(&asked) == Outcome::Works).then_some(asked)
-    };
-    let asked = base.configs().iter().filter(is_like).find_map(ask)?;
-    Some((framework, asked))
+        Some(asked)
+    })
+}
+
+fn format(config: &Settings) -> Option<&str> {
+    config.get("quantization").filter(|one| *one != "none")
 }
