@@ -10,7 +10,7 @@ const RULES: &str = r#"
 framework = "demo"
 name = "Demo"
 version = "2.1"
-packages = ["demo-engine"]
+packages = ["torch"]
 
 [launch]
 text = "demo serve {model}{args}"
@@ -192,14 +192,14 @@ fn another_version_is_named_as_far_as_it_runs() {
     };
     let of = |text: &str, title: &str| Some((text.to_owned(), title.to_owned()));
     let dropped = line("2.1", Sm::new(7, 0));
-    assert_eq!(dropped, of("pip install 'demo-engine>=1.2,<2.0'", "Demo 1.2, before 2.0"));
+    assert_eq!(dropped, of("pip install 'torch>=1.2,<2.0'", "Demo 1.2, before 2.0"));
     let between = line("1.0", Sm::new(6, 1));
-    assert_eq!(between, of("pip install 'demo-engine>=1.2,<2.0'", "Demo 1.2, before 2.0"));
+    assert_eq!(between, of("pip install 'torch>=1.2,<2.0'", "Demo 1.2, before 2.0"));
     let open = RULES.replace("versions = \">=2.0\"", "versions = \"==2.0\"");
     let base = RuleBase::parse(&[("demo.toml", &open)]).expect("reads");
     let card = Target::of_sm("card", Sm::new(6, 1));
     let verdict = evaluate(&base, &card, &ask("2.0", &plain), &[]);
-    assert_eq!(verdict.fix.as_deref(), Some("pip install 'demo-engine>=2.1'"));
+    assert_eq!(verdict.fix.as_deref(), Some("pip install 'torch>=2.1'"));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn nothing_is_offered_that_does_not_run() {
     let question = ask("1.5", &[("dtype", "fp16"), ("attention", "sdpa")]);
     let verdict = evaluate(&base(), &Target::of_sm("card", Sm::new(7, 5)), &question, &[bad]);
     assert!(verdict.fixes.iter().all(|fix| fix.cost == Cost::Build), "{:?}", verdict.fixes);
-    assert_eq!(verdict.fix.as_deref(), Some("pip install 'demo-engine>=2.0'"));
+    assert_eq!(verdict.fix.as_deref(), Some("pip install 'torch>=2.0'"));
 }
 
 #[test]
@@ -298,6 +298,6 @@ fn advice_that_fails_here_is_not_given() {
     };
     assert_eq!(advice("demo serve MODEL --attention eager"), Some(Some(Outcome::Slow)));
     assert_eq!(advice("demo serve MODEL --dtype bfloat16 --attention eager"), None);
-    assert_eq!(advice("pip install 'demo-engine>=2.0'"), None);
+    assert_eq!(advice("pip install 'torch>=2.0'"), None);
     assert_eq!(advice("ask somebody"), Some(None));
 }

@@ -8,7 +8,8 @@ use warpscope_probes::rules::{Cost, Version, VersionRange, is_installable};
 
 use super::{Attempt, options};
 use crate::engine::decision::DecidedBy;
-use crate::engine::question::Question;
+use crate::engine::published;
+use crate::engine::question::{Origin, Question};
 use crate::engine::verdict::{Fix, Outcome};
 use crate::engine::versions::versions_of;
 
@@ -60,19 +61,18 @@ impl<'t> VersionSearch<'t> {
             .or_else(|| older.iter().rev().find_map(around))
     }
 
-    /// The command that installs it; none where no package index has such a version.
+    /// The command that installs it, of a package the index is known to have: anybody can register a free name. None where the index
+    /// has no such version.
     fn as_fix(&self, span: &VersionSpan) -> Option<Fix> {
         let framework = self.attempt.answer.base.framework(self.id);
         let name = framework.map_or(self.id, |one| &one.name);
         let title = format!("{name} {}", span.words);
         let packages = framework.map_or(&[][..], |one| &one.packages);
         let range: VersionRange = span.spec.parse().ok()?;
-        let listed = |wanted| packages.iter().find(|one| is_installable(one, &range) == wanted);
-        // A name whose releases nobody listed is no way around those that are.
-        let unlisted = || listed(None).filter(|_| listed(Some(false)).is_none());
-        let text = match listed(Some(true)).or_else(unlisted) {
+        let listed = |there| packages.iter().find(|one| is_installable(one, &range) == Some(there));
+        let text = match listed(true) {
             Some(package) => format!("pip install '{package}{}'", span.spec),
-            None if packages.is_empty() => format!("use {title}"),
+            None if listed(false).is_none() => format!("use {title}"),
             None => return None,
         };
         Some(Fix { cost: Cost::Build, title, text, then: Some(span.then) })
@@ -125,13 +125,23 @@ impl<'t> VersionSearch<'t> {
         self.runs(&after)
     }
 
+    /// The outcome of another version as the index has it, with what it pins and what its wheel holds.
     fn runs(&self, version: &str) -> Option<Outcome> {
+        let (base, target) = (self.attempt.answer.base, self.attempt.answer.target);
         let question = self.attempt.answer.question;
-        let changed = if self.id == question.framework {
-            Question { version: Some(version.to_owned()), ..question.clone() }
+        let (mut changed, wheel) = if self.id == question.framework {
+            let version = Some(version.to_owned());
+            let other =
+                Question { version, origin: Origin::Asked, ..published::without_pins(question) };
+            (published::with_pins(other), "wheel".to_owned())
         } else {
-            options::with(question, self.id, version)?
+            (options::with(question, self.id, version)?, format!("{}.wheel", self.id))
         };
-        self.attempt.changed(&changed, false)
+        if changed.config.get(&wheel).is_some() {
+            changed.config.set(&wheel, "pypi").ok()?;
+        }
+        changed.origin = Origin::Asked;
+        let found = published::findings(base, target, &changed);
+        self.attempt.ask(&changed, target, found.iter())
     }
 }
