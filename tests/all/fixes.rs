@@ -4,10 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use warpscope::engine::{Assumptions, Fix, Question, Row, Target, evaluate, rows};
+use warpscope::engine::{
+    Assumptions, Fix, Origin, Outcome, Question, Row, Target, Verdict, evaluate, rows,
+};
 use warpscope_probes::catalogue::{Catalogue, what_if};
 use warpscope_probes::driver::Driver;
-use warpscope_probes::rules::{Framework, Version, VersionRange};
+use warpscope_probes::rules::{Cost, Framework, Settings, Version, VersionRange};
 
 use super::verdicts::base;
 use warpscope_probes::releases::fields;
@@ -56,17 +58,20 @@ const GPUS: [&str; 40] = [
     "Jetson AGX Orin 64GB",
 ];
 
-fn targets() -> Vec<Target> {
-    let target = |name: &&str| {
-        let parts = Catalogue::load();
-        let part = parts
-            .find(name)
-            .ok()
-            .or_else(|| parts.parts().iter().find(|one| one.name.contains(*name)));
-        let part = part.unwrap_or_else(|| panic!("{name} is not in the catalogue"));
-        Target::from_gpu(&what_if(part, 0), &Driver::default())
-    };
-    GPUS.iter().map(target).collect()
+fn target(name: &str) -> Target {
+    let parts = Catalogue::load();
+    let part =
+        parts.find(name).ok().or_else(|| parts.parts().iter().find(|one| one.name.contains(name)));
+    let part = part.unwrap_or_else(|| panic!("{name} is not in the catalogue"));
+    Target::from_gpu(&what_if(part, 0), &Driver::default())
+}
+
+/// The answer to somebody who names all of it.
+fn asked(target: &Target, question: &Question) -> Verdict {
+    let named = Question { origin: Origin::Asked, ..question.clone() };
+    let assumptions = Assumptions::default();
+    let question = assumptions.asked(base(), &named).expect("no model contradicts it");
+    evaluate(base(), target, &question, &assumptions.about(base(), target, &question))
 }
 
 /// Versions that pip can install, by package, ascending or not.
@@ -157,7 +162,7 @@ fn wrong(
         };
         let changed =
             with_release(question, &package, version.clone(), &fix.text).filter(|_| alone);
-        let then = changed.map(|changed| evaluate(base(), target, &changed, &[]).outcome);
+        let then = changed.map(|changed| asked(target, &changed).outcome);
         if let Some(then) = then.filter(|then| then.is_bad()) {
             return Some(format!("{package} {version} {then}"));
         }
@@ -170,7 +175,7 @@ fn no_fix_fails_and_every_fix_exists() {
     let (rows, known) = (rows(base(), &Assumptions::default()), installable());
     let mut bad = BTreeSet::new();
     let mut asked = 0;
-    for target in targets() {
+    for target in GPUS.map(target) {
         for Row { question, framework, config } in &rows {
             for fix in evaluate(base(), &target, question, &[]).fixes {
                 asked += 1;
@@ -187,4 +192,40 @@ fn no_fix_fails_and_every_fix_exists() {
     assert!(asked > 1000, "{asked} fixes");
     let lines: Vec<_> = bad.iter().map(String::as_str).collect();
     assert!(bad.is_empty(), "{} of {asked}:\n{}", bad.len(), lines.join("\n"));
+}
+
+/// Questions that name a release, of GPUs it has no code for.
+const NAMED: &[(&str, &str, &str, &[(&str, &str)])] = &[
+    ("RTX 5090", "torch", "2.4.0", &[("dtype", "bf16")]),
+    ("RTX 5090", "torch", "2.5.1", &[("wheel", "cu124")]),
+    ("RTX 5090", "torch", "2.5.1", &[("wheel", "cu124"), ("dtype", "bf16")]),
+    ("RTX 5090", "torch", "2.6.0", &[("wheel", "cu124")]),
+    ("RTX 5090", "torch", "2.6.0", &[("wheel", "cu126")]),
+    ("B200", "torch", "2.7.1", &[("wheel", "cu126"), ("dtype", "bf16")]),
+    ("RTX 5090", "bitsandbytes", "0.45.0", &[("quantization", "nf4")]),
+    ("RTX 5090", "sglang", "0.4.6", &[]),
+];
+
+#[test]
+fn who_names_a_release_is_told_of_one_that_runs() {
+    let known = installable();
+    for (gpu, framework, version, config) in NAMED {
+        let question = Question {
+            framework: (*framework).to_owned(),
+            version: Some((*version).to_owned()),
+            config: Settings::new(config.iter().copied()).expect("good settings"),
+            ..Question::default()
+        };
+        let target = target(gpu);
+        let verdict = asked(&target, &question);
+        assert!(verdict.outcome.is_bad(), "{gpu} {framework} {version}: {}", verdict.outcome);
+        let wrong = verdict.fixes.iter().find_map(|fix| wrong(fix, &question, &target, &known));
+        assert_eq!(wrong, None, "{gpu} {framework} {version}: {:?}", verdict.fixes);
+        let installs = |fix: &Fix| fix.cost == Cost::Build && fix.then == Some(Outcome::Works);
+        assert!(
+            verdict.fixes.iter().any(installs),
+            "{gpu} {framework} {version} {config:?}: {:?}",
+            verdict.fixes
+        );
+    }
 }

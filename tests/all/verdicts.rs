@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use warpscope::engine::{Outcome, Question, StepKind, Target, Verdict, evaluate};
+use warpscope::engine::{
+    Outcome, Question, StepKind, Target, Verdict, evaluate, evaluate_without_fixes,
+};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Rule, RuleBase, Settings};
 
@@ -358,4 +360,36 @@ fn no_answer_comes_from_nothing() {
             assert!(proven, "{} on {major}.{minor} has no evidence", row.label);
         }
     }
+}
+
+/// That torch has a type says nothing of a wheel: where a type runs, the wheel alone does.
+#[test]
+fn no_type_runs_in_a_wheel_that_is_not_known_to() {
+    let minors = (5..=13).map(|minor| format!("1.{minor}.0"));
+    let versions: Vec<String> =
+        minors.chain((0..=15).map(|minor| format!("2.{minor}.0"))).collect();
+    let wheels = "pypi cu101 cu102 cu111 cu113 cu115 cu116 cu117 cu118 cu121 cu124 cu126 cu128 cu129 cu130 cu132";
+    let mut alone = BTreeSet::new();
+    for (major, minor) in [(5, 2), (6, 1), (7, 0), (7, 5), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
+    {
+        let target = Target::of_sm("card", Sm::new(major, minor));
+        for (version, wheel) in
+            versions.iter().flat_map(|one| wheels.split(' ').map(move |wheel| (one, wheel)))
+        {
+            let ask = |pairs: &[(&str, &str)]| {
+                let question = Question {
+                    framework: "torch".to_owned(),
+                    version: Some(version.clone()),
+                    config: Settings::new(pairs.iter().copied()).expect("good settings"),
+                    ..Question::default()
+                };
+                evaluate_without_fixes(base(), &target, &question, &[]).outcome
+            };
+            let typed = ask(&[("wheel", wheel), ("dtype", "bf16")]);
+            if typed.runs() && !ask(&[("wheel", wheel)]).runs() {
+                alone.insert(format!("{version}+{wheel} on {major}.{minor}"));
+            }
+        }
+    }
+    assert!(alone.is_empty(), "{alone:?}");
 }
