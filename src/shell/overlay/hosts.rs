@@ -140,7 +140,6 @@ mod tests {
     use warpscope_probes::{Notice, Origin, Severity};
 
     use super::*;
-    use crate::io::source::hosts::LOST;
 
     fn host(name: &str, busy: f32) -> Frame {
         let mut gpu = Gpu { presence: Presence::Present, ..Gpu::default() };
@@ -157,7 +156,12 @@ mod tests {
         let mut lost = host("b", 0.0);
         lost.gpus[0].make_late();
         let (severity, what) = (Severity::Error, "lost".to_owned());
-        lost.notices.push(Notice { id: LOST.into(), severity, what, remedy: String::new() });
+        lost.notices.push(Notice {
+            id: Notice::HOST_LOST.into(),
+            severity,
+            what,
+            remedy: String::new(),
+        });
         let units = Units { decimal: true, ..Units::default() };
         assert_eq!(
             totals(&[&host("a", 80.0), &lost], units),
