@@ -1,6 +1,5 @@
 //! Revisions of a repository side by side, each in a folder of its own.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,9 +44,10 @@ impl Trees {
         for (revision, tree) in &trees.trees {
             let Some(build) = &build else { continue };
             output::note(format_args!("building {revision}: {build}"));
-            let mut command = Command::new("sh");
-            command.args(["-c", build]).current_dir(tree.join(&trees.below)).stdout(io::stderr());
-            let status = command.status()?;
+            // What a build prints is not the comparison's output.
+            let script = format!("exec >&2\n{build}");
+            let place = tree.join(&trees.below);
+            let status = Command::new("sh").args(["-c", &script]).current_dir(place).status()?;
             if !status.success() {
                 let why = format!("{revision}: `{build}` ended with {status}");
                 return Err(CliError::Failed(why));
