@@ -23,8 +23,9 @@ pub(crate) fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
     app.toast = None;
     let action = app.keymap.everywhere(chord);
     let is_text = chord.typed().is_some() && app.takes_text();
-    let effects = if let Some(Action::Repaint | Action::Suspend) = action.filter(|_| !is_text) {
-        action.map_or_else(Vec::new, |action| act(app, action))
+    let now = action.filter(|_| !is_text);
+    let effects = if let Some(action @ (Action::Repaint | Action::Suspend)) = now {
+        act(app, action)
     } else if app.typing {
         type_filter(app, chord)
     } else if app.has_popup() {

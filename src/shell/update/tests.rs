@@ -66,7 +66,7 @@ fn process(pid: u32) -> Process {
 
 /// A frame with these GPUs and processes.
 fn frame(seq: u64, gpus: &[&str], pids: &[u32]) -> Msg {
-    let mut frame = Frame { seq, at: Timestamp(seq * 1000), ..Frame::default() };
+    let mut frame = Frame { seq, ..Frame::default() };
     frame.driver.status = DriverState::Ready;
     frame.gpus = gpus.iter().map(|key| gpu(key)).collect();
     frame.processes = pids.iter().map(|pid| process(*pid)).collect();
@@ -142,7 +142,11 @@ fn a_frozen_screen_alerts_once_and_without_one_as_well() {
     app.alerts.rules.events = vec!["process".into()];
     press(&mut app, "space");
     let left = [&[10, 11][..], &[10, 11], &[10]];
-    let told = (2..).zip(left).map(|(seq, pids)| update(&mut app, frame(seq, &["a"], pids)).len());
+    let told = (2..).zip(left).map(|(seq, pids)| {
+        let Msg::Frame(mut frame) = frame(seq, &["a"], pids) else { panic!("is a frame") };
+        frame.at = Timestamp(seq * 1000);
+        update(&mut app, Msg::Frame(frame)).len()
+    });
     assert_eq!(told.collect::<Vec<_>>(), [1, 0, 1]);
 }
 

@@ -69,7 +69,6 @@ fn a_word_presses_no_key_of_what_is_open() {
         &["4", "K", "enter"],
         &["4", "enter"],
         &["1", "enter"],
-        &["2", "enter"],
         &["o"],
         &["H"],
         &["?"],
