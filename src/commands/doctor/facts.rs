@@ -65,8 +65,8 @@ fn without_word(text: &str, word: &str, place: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(word) {
         let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let whole = !before.ends_with(joins) && !after.starts_with(joins);
         kept.push_str(before);
+        let whole = !kept.ends_with(joins) && !after.starts_with(joins);
         kept.push_str(if whole { place } else { word });
         rest = after;
     }
