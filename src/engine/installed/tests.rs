@@ -137,19 +137,19 @@ fn text_that_is_too_new_is_not_said_to_be_for_other_gpus() {
     };
     let only_text = newer(library("_C.so", &[("ptx", "sm_80")], &[]));
     let driver = Isa::of_cuda("12.2");
-    let judged = |scans: &[Scan], sm| {
-        target_coverage("x 1", scans.iter(), (sm, driver), None).expect("carries code")
+    let judged = |scan: &Scan, sm| {
+        target_coverage("x 1", [scan].into_iter(), (sm, driver), None).expect("carries code")
     };
-    let found = judged(&[only_text.clone()], Sm::new(9, 0));
+    let found = judged(&only_text, Sm::new(9, 0));
     assert_eq!(found.outcome, Outcome::Fails);
     for part in ["PTX", "8.8", "a driver of CUDA 12.9 or newer"] {
         assert!(found.detail.contains(part), "{part}: {}", found.detail);
     }
-    assert!(judged(&[only_text.clone()], Sm::new(7, 5)).detail.contains("contains no code"));
+    assert!(judged(&only_text, Sm::new(7, 5)).detail.contains("contains no code"));
     // Machine code for it in some units, text that is too new in the others.
     let mut mixed = library("_C.so", &[("cubin", "sm_90")], &[]);
     mixed.executable.extend(only_text.executable);
-    let found = judged(&[mixed], Sm::new(9, 0));
+    let found = judged(&mixed, Sm::new(9, 0));
     assert_eq!(found.outcome, Outcome::Partial);
     assert!(found.detail.contains("a driver of CUDA 12.9 or newer"), "{}", found.detail);
 }
