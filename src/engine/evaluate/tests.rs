@@ -192,7 +192,9 @@ fn a_claim_about_less_than_was_asked_is_no_works() {
         evaluate(&base(), &gpu(8, 0), &question, &[]).outcome
     };
     assert_eq!(outcome(("quantization", "awq")), Outcome::Unknown);
-    assert_eq!(outcome(("platform", "windows")), Outcome::NoObstacle);
+    assert_eq!(outcome(("platform", "windows")), Outcome::Unknown);
+    assert_eq!(outcome(("platform", "wsl2")), Outcome::Works);
+    assert_eq!(outcome(("runner", "cuda_v13")), Outcome::NoObstacle);
 }
 
 #[test]
@@ -251,10 +253,10 @@ fn parts_make_a_whole_where_they_do_not_meet() {
     assert_eq!(cached.outcome, Outcome::Unknown);
     let open = "no rule covers attention sdpa together with kv_cache fp8";
     assert!(cached.reason.starts_with(open), "{}", cached.reason);
-    let windows = answer(gpu(8, 0), &[("dtype", "fp16"), ("platform", "windows")]);
-    assert_eq!(windows.outcome, Outcome::NoObstacle);
-    let silent = windows.stages.iter().find(|one| !one.silent.is_empty()).expect("one is silent");
-    assert_eq!(silent.silent, ["platform windows"]);
+    let chosen = answer(gpu(8, 0), &[("dtype", "fp16"), ("runner", "cuda_v13")]);
+    assert_eq!(chosen.outcome, Outcome::NoObstacle);
+    let silent = chosen.stages.iter().find(|one| !one.silent.is_empty()).expect("one is silent");
+    assert_eq!(silent.silent, ["runner cuda_v13"]);
     assert_eq!(answer(gpu(7, 5), &[("dtype", "fp16"), sdpa, awq]).outcome, Outcome::Unknown);
     // Seen on the device whose code this one loads; nothing is said of the number format.
     assert_eq!(answer(gpu(7, 5), &[awq]).outcome, Outcome::Unknown);
