@@ -125,10 +125,15 @@ fn with_release(
         changed.config.get(&framework.id)?;
         changed.config.set(&framework.id, &version).ok()?;
     }
+    let key = |id: &str| {
+        if id == question.framework { "wheel".to_owned() } else { format!("{id}.wheel") }
+    };
     if let Some((_, build)) = fix.split_once("/whl/") {
-        let key = if question.framework == "torch" { "wheel" } else { "torch.wheel" };
         let build = build.split_whitespace().next()?;
-        changed.config.set(key, build.trim_matches(['\'', '"'])).ok()?;
+        changed.config.set(&key("torch"), build.trim_matches(['\'', '"'])).ok()?;
+    } else if changed.config.get(&key(&framework.id)).is_some() {
+        // Without an index it is that of PyPI.
+        changed.config.set(&key(&framework.id), "pypi").ok()?;
     }
     Some(changed)
 }

@@ -12,7 +12,8 @@ use warpscope_probes::rules::{Rule, Settings, Version};
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
-const ARGUED: [(&str, &str, &str); 34] = [
+const ARGUED: [(&str, &str, &str); 36] = [
+    ("aphrodite-engine", "0.9", "0.9 has a tag and no package; below it the index has 0.6"),
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
     ("bitsandbytes", "0.39", "0.39.0 is in the package index, without a tag"),
     ("bitsandbytes", "0.40.1", "only in the package index"),
@@ -23,6 +24,7 @@ const ARGUED: [(&str, &str, &str); 34] = [
     ("ollama", "0.33", "the mirror ends before it"),
     ("sglang", "0.5", "0.5.0 had release candidates only; 0.5.1 follows"),
     ("sglang", "0.6", "no release of 0.6 yet"),
+    ("tensorflow", "2.4", "for Python 3.8; for 3.11 the index begins with 2.12"),
     ("unsloth", "2025.9", "a month; 2025.9.1 is its first"),
     ("tensorrt-llm", "0.15.0.dev0", "development versions have wheels, and the table none of them"),
     ("tensorrt-llm", "0.17", "the index has 0.17.0.post1"),
