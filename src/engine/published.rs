@@ -89,17 +89,18 @@ pub(super) fn findings(base: &RuleBase, target: &Target, question: &Question) ->
     let Some(sm) = target.sm.filter(|_| question.origin == Origin::Asked) else {
         return Vec::new();
     };
-    let windows = question.config.get("platform") == Some("windows");
-    if windows || is_other_build(&question.config, None) {
+    if is_other_build(&question.config, None) {
         return Vec::new();
     }
+    // Those that were looked into are for Linux.
+    let is_linux = question.config.get("platform") != Some("windows");
     let own = question.version.as_deref().map(|version| (question.framework.as_str(), version));
     let beside = question.config.packages().filter(|(key, _)| *key != question.framework);
     let device = (sm, target.cpu().unwrap_or(USUAL_CPU));
     let about = own.into_iter().chain(beside).filter_map(|(id, version)| {
         let framework = base.framework(id)?;
         not_on_arm(base, framework, version, target, question)
-            .or_else(|| finding(base, framework, version, device, question))
+            .or_else(|| finding(base, framework, version, device, question).filter(|_| is_linux))
     });
     about.collect()
 }

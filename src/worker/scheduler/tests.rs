@@ -296,7 +296,7 @@ fn nothing_is_measured_on_a_gpu_before_the_user_says_so() {
 fn who_asks_gets_one_session_where_none_is_wanted() {
     for (mode, off) in [
         (BenchMode::Off, "off: off; b starts it"),
-        (BenchMode::Ask, "off: measured once you press b"),
+        (BenchMode::Ask, "off: measured once you allow it"),
     ] {
         walk(
             mode,
