@@ -259,7 +259,7 @@ impl<'a> Asked<'a> {
         let mut hidden = Vec::new();
         for question in &others {
             let own = question.config.get("dtype").unwrap_or_default();
-            let label = question.label.as_deref();
+            let label = question.label.as_deref().filter(|_| dtype != "auto");
             let label = label.filter(|label| label.split(" · ").any(|word| word == own));
             let is_plain = plain.is_some_and(|plain| plain == question);
             if label.is_none() && !is_plain {

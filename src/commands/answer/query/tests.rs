@@ -90,6 +90,8 @@ fn presets_hide_nothing() {
     let lines = ask(&["sglang", "dtype=fp16"]).expect("rows");
     let plain = |line: &String| line.contains("dtype=fp16") && !line.contains("quantization");
     assert!(lines.iter().any(plain), "{lines:?}");
+    // What a checkpoint was saved in is no format that other rows take as well.
+    assert_eq!(ask(&["vllm", "auto"]).map(|rows| rows.len()), Ok(4));
 }
 
 #[test]
