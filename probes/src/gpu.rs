@@ -325,7 +325,7 @@ impl Gpu {
     pub fn answers(&self) -> bool {
         let has_value = || Vitals::FIELDS.iter().any(|it| (it.number)(&self.vitals).is_some());
         let is_late =
-            |it: &crate::Field<Vitals>| (it.text)(&self.vitals) == Err(crate::Absence::Late);
+            |it: &crate::Field<Vitals>| (it.absence)(&self.vitals) == Some(crate::Absence::Late);
         self.presence == Presence::Present && (has_value() || !Vitals::FIELDS.iter().any(is_late))
     }
 

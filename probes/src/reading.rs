@@ -160,6 +160,8 @@ pub struct Field<S> {
     pub number: fn(&S) -> Option<f64>,
     /// The value as text, with absence as one word.
     pub text: fn(&S) -> Result<String, Absence>,
+    /// Why there is no value of this frame.
+    pub absence: fn(&S) -> Option<Absence>,
     /// Marks a value late in place.
     pub make_late: fn(&mut S),
 }
@@ -280,6 +282,7 @@ macro_rules! readings {
                     (None, Some(absence)) => Err(absence),
                     (None, None) => Err($crate::Absence::Unsupported),
                 },
+                absence: |all| all.$field.absence(),
                 make_late: |all| all.$field.make_late(),
             },)*];
         }

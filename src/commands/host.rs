@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::hosts::{Answer, build, call, digest, offer, resolve, ssh, this_program};
+use super::hosts::{Answer, build, call, digest, resolve, settled, ssh, this_program};
 use super::output;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
 use crate::config::args::{self, HostAction};
@@ -38,7 +38,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         match work(&ssh, host) {
             Ok(done) => {
                 if action == HostAction::Forget {
-                    offer::forget(options, host);
+                    settled::forget(options, host);
                 }
                 output::print(&format!("{host}: {done}"))?;
             }

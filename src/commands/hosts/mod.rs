@@ -4,6 +4,7 @@ mod call;
 mod checks;
 pub(crate) mod offer;
 mod plans;
+pub(crate) mod settled;
 mod ssh_config;
 pub(crate) mod there;
 

@@ -1,78 +1,19 @@
 //! Sends this program to hosts that lack it, where the user wants that.
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
-use std::path::{Path, PathBuf};
 use std::thread;
 
-use serde::{Deserialize, Serialize};
-
+use super::settled::{Settled, file, note};
 use super::{build, call};
 use crate::commands::cli::Options;
 use crate::commands::host::install;
 use crate::commands::output;
 use crate::config::args::{self, Install};
-use crate::config::state_folder;
-use crate::io::sink::state_file;
 use crate::io::source::hosts::script::{Means, run_warpscope};
 use crate::io::source::hosts::{HostName, Ssh};
 
-/// Where it is remembered which hosts need not be asked about again.
-const FILE: &str = "hosts.json";
 /// Longest answer that is read.
 const LONGEST: u64 = 64;
-
-/// Hosts that need not be looked at, as of one version of this program.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Settled {
-    build: String,
-    /// Those that have warpscope.
-    hosts: BTreeSet<String>,
-    /// Those whose user wants none there.
-    #[serde(default)]
-    declined: BTreeSet<String>,
-}
-
-impl Settled {
-    /// What is remembered, unless another version did.
-    fn read(file: &Path) -> Self {
-        let parsed = |text: &str| serde_json::from_str(text).map_err(|why| why.to_string());
-        let remembered = state_file::read(file, parsed).ok();
-        remembered
-            .filter(|settled: &Self| settled.build == build())
-            .unwrap_or_else(|| Self { build: build(), ..Self::default() })
-    }
-
-    fn write(&self, file: &Path) {
-        if let Err(error) = state_file::write(file, self) {
-            output::note(format_args!("{}: {error}", file.display()));
-        }
-    }
-
-    /// Whether a host need not be looked at. Who wants the program everywhere does not decline it.
-    fn has(&self, host: &HostName, choice: Install) -> bool {
-        let is_declined = || choice != Install::Always && self.declined.contains(host.as_str());
-        self.hosts.contains(host.as_str()) || is_declined()
-    }
-
-    fn forget(&mut self, host: &HostName) {
-        self.hosts.remove(host.as_str());
-        self.declined.remove(host.as_str());
-    }
-}
-
-fn file(options: &Options) -> Option<PathBuf> {
-    state_folder(&options.env).map(|folder| folder.join(FILE))
-}
-
-/// Looks at a host anew when it is next named: nothing is kept there any more.
-pub(crate) fn forget(options: &Options, host: &HostName) {
-    if let Some(file) = file(options).filter(|file| file.exists()) {
-        let mut settled = Settled::read(&file);
-        settled.forget(host);
-        settled.write(&file);
-    }
-}
 
 /// Looks which hosts lack warpscope, once for each, and sends it there where the options say so or the user does.
 pub(crate) fn offer(options: &Options, hosts: &[HostName], ssh: &Ssh) {
@@ -99,10 +40,6 @@ pub(crate) fn offer(options: &Options, hosts: &[HostName], ssh: &Ssh) {
     if let Some(file) = file {
         settled.write(&file);
     }
-}
-
-fn note(among: &mut BTreeSet<String>, hosts: &[&HostName]) {
-    among.extend(hosts.iter().map(|host| host.to_string()));
 }
 
 /// Hosts of which this was found.
@@ -154,28 +91,4 @@ fn agrees(hosts: &[&HostName]) -> bool {
     // Without an answer nothing is sent.
     let _ = io::stdin().lock().take(LONGEST).read_line(&mut answer);
     answer.trim().eq_ignore_ascii_case("y") || answer.trim().eq_ignore_ascii_case("yes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_whose_user_declined_is_looked_at_where_the_program_is_always_sent() {
-        let name = |text: &str| text.parse::<HostName>().expect("a name");
-        let mut settled = Settled::default();
-        note(&mut settled.hosts, &[&name("has")]);
-        note(&mut settled.declined, &[&name("declined")]);
-        for (host, choice, want) in [
-            ("has", Install::Ask, true),
-            ("has", Install::Always, true),
-            ("declined", Install::Ask, true),
-            ("declined", Install::Always, false),
-            ("new", Install::Ask, false),
-        ] {
-            assert_eq!(settled.has(&name(host), choice), want, "{host} {choice:?}");
-        }
-        ["has", "declined"].iter().for_each(|host| settled.forget(&name(host)));
-        assert_eq!(settled, Settled::default());
-    }
 }
