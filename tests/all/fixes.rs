@@ -199,8 +199,11 @@ fn no_fix_fails_and_every_fix_exists() {
     assert!(bad.is_empty(), "{} of {asked}:\n{}", bad.len(), lines.join("\n"));
 }
 
+/// Settings by their keys.
+type Pairs = &'static [(&'static str, &'static str)];
+
 /// Questions that name a release, of GPUs it has no code for.
-const NAMED: &[(&str, &str, &str, &[(&str, &str)])] = &[
+const NAMED: &[(&str, &str, &str, Pairs)] = &[
     ("RTX 5090", "torch", "2.4.0", &[("dtype", "bf16")]),
     ("RTX 5090", "torch", "2.5.1", &[("wheel", "cu124")]),
     ("RTX 5090", "torch", "2.5.1", &[("wheel", "cu124"), ("dtype", "bf16")]),

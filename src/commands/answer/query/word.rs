@@ -117,7 +117,7 @@ pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
 fn having<'a>(base: &'a RuleBase, word: &str) -> Option<&'a Framework> {
     let has = |framework: &&Framework| !settings(base, framework, word).is_empty();
     let own = word.split(['.', '_', '-']).next().and_then(|head| find(base, head));
-    own.filter(|own| has(&own)).or_else(|| base.frameworks().iter().find(has))
+    own.filter(|own| has(own)).or_else(|| base.frameworks().iter().find(has))
 }
 
 pub(super) fn unknown_word(
