@@ -76,8 +76,8 @@ impl Accuracy {
     }
 }
 
-/// The largest error relative to [`Accuracy::scale`], or what is wrong. NaN is wrong, an infinity only right where the same one is wanted, and nothing at all is no
-/// result.
+/// The largest error relative to the number wanted, of small ones to that from which on the relative part counts, or what is wrong. NaN is
+/// wrong, an infinity only right where the same one is wanted, and nothing at all is no result.
 pub fn compare(got: &[f64], want: &[f64], accuracy: Accuracy) -> Result<f64, String> {
     if want.is_empty() {
         return Err("the reference gives no number".to_owned());
