@@ -56,7 +56,7 @@ impl Device {
     }
 
     /// Puts those with the most free memory first: what needs fewer of them takes the first.
-    pub fn roomiest_first<T>(group: &mut [T], device: impl Fn(&T) -> Option<Self>) {
+    pub fn most_free_first<T>(group: &mut [T], device: impl Fn(&T) -> Option<Self>) {
         let free = |one: &T| device(one).map_or(0.0, |device| device.free);
         group.sort_by(|a, b| free(b).total_cmp(&free(a)));
     }

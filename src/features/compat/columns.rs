@@ -177,7 +177,7 @@ impl Columns {
     /// The GPUs of a column for a plan; none where the memory of one is not known.
     pub fn devices(&self, column: usize) -> Option<Vec<Device>> {
         let mut gpus = self.all.get(column)?.gpus.clone();
-        Device::roomiest_first(&mut gpus, |gpu| Device::new(&self.gpus[*gpu]));
+        Device::most_free_first(&mut gpus, |gpu| Device::new(&self.gpus[*gpu]));
         gpus.iter().map(|gpu| Device::new(&self.gpus[*gpu])).collect()
     }
 
