@@ -56,13 +56,8 @@ fn copy(model: &Model, end: &str) -> (String, bool) {
     if let Some(id) = Model::known_copies(&model.name).into_iter().find(is_it) {
         return (id.to_owned(), false);
     }
-    let format = model.shape.as_ref().and_then(|shape| shape.format.as_ref());
-    let packed = format.is_some_and(|format| format.name == "mxfp4");
-    match model.name.rsplit_once('/') {
-        // Both sizes of gpt-oss, the only such models, are published there (llama.cpp issue 15253).
-        Some((_, base)) if packed && end == USUAL_GGUF => (format!("ggml-org/{base}-GGUF"), false),
-        _ => (format!("{}{end}", model.name), true),
-    }
+    let published = Model::published_gguf(&model.name).filter(|_| end == USUAL_GGUF);
+    published.map_or_else(|| (format!("{}{end}", model.name), true), |name| (name, false))
 }
 
 /// Files that are here are what they are; of a model of the table others are published. Those that are saved

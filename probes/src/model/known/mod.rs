@@ -158,6 +158,11 @@ impl Model {
         named::on_hub(id)
     }
 
+    /// The repository of a model's GGUF file, where it is known to be published.
+    pub fn published_gguf(id: &str) -> Option<String> {
+        named::published_gguf(id)
+    }
+
     /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.
     pub fn known_like(name: &str) -> Option<&'static str> {
         if name.len() > LONGEST_NAME {

@@ -132,11 +132,14 @@ fn exl(name: &str) -> Option<(&str, Value)> {
 /// What a file that Ollama names `qwen3:32b` would be called on a hub: `Qwen/Qwen3-32B-GGUF:Q4_K_M`.
 pub(super) fn on_hub(id: &str) -> Option<String> {
     let (_, name, mix) = ollama(id)?;
-    match name.split_once('/') {
-        // Both sizes are published there in the type they were made in (llama.cpp issue 15253).
-        Some(("openai", base)) => Some(format!("ggml-org/{base}-GGUF")),
-        _ => Some(format!("{name}-GGUF:{}", mix.kind())),
-    }
+    published_gguf(name).or_else(|| Some(format!("{name}-GGUF:{}", mix.kind())))
+}
+
+/// The repository of a model's GGUF file, where it is known to be published: both sizes of gpt-oss in the format they were trained in
+/// (llama.cpp issue 15253).
+pub(super) fn published_gguf(id: &str) -> Option<String> {
+    let base = id.strip_prefix("openai/").filter(|base| base.starts_with("gpt-oss-"))?;
+    Some(format!("ggml-org/{base}-GGUF"))
 }
 
 /// Sizes that Ollama serves of another model than the family's own (<https://ollama.com/library/deepseek-r1>, read 2026-11-28).
