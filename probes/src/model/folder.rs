@@ -83,7 +83,7 @@ pub(super) fn parts(path: &Path) -> Vec<PathBuf> {
     all.map(|name| parent.join(name)).collect()
 }
 
-/// What a program is told to load of a model that is here: of a GGUF file in parts the first, of anything else what was named.
+/// The path a framework loads a local model from: the first part of a split GGUF file, else the path itself.
 pub(super) fn loaded(path: &Path) -> PathBuf {
     let gguf = |files: BTreeSet<String>| {
         let is_it = |name: &&String| name.ends_with(".gguf") && !name.starts_with(PROJECTOR);

@@ -203,7 +203,7 @@ impl Demand {
         llama_build(self.release).is_some_and(|build| build < LAYERS_SPLIT)
     }
 
-    /// Most requests that a server is told to take at once; its default where nobody said anything.
+    /// The server's limit of requests at once, where the question sets it.
     pub(super) fn most_at_once(&self) -> Option<u64> {
         self.tuning.sequences.or(Some(self.concurrency).filter(|count| *count > 1))
     }

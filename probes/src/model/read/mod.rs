@@ -67,7 +67,7 @@ impl Model {
         self.details.iter().find(|row| row.0 == UNFINISHED).map(|row| row.1.as_str())
     }
 
-    /// What a program is told to load: of a GGUF file in parts the first.
+    /// The path a framework loads a local model from: the first part of a split GGUF file, else the path itself.
     pub fn file(path: &Path) -> PathBuf {
         folder::loaded(path)
     }
