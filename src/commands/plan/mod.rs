@@ -114,6 +114,7 @@ fn groups(options: &Options, seen: &Seen) -> Result<Vec<Vec<Target>>, CliError> 
     let mut whole: Vec<Target> = whole.into_iter().map(|at| seen.gpus[at].clone()).collect();
     Device::most_free_first(&mut whole, Device::new);
     let mut instances: Vec<Target> = cut.iter().flat_map(|at| seen.instances[at].clone()).collect();
+    Device::most_free_first(&mut instances, Device::new);
     let is_like = |a: &mut Target, b: &mut Target| {
         (&a.label, a.memory_free_bytes) == (&b.label, b.memory_free_bytes)
     };

@@ -72,7 +72,7 @@ pub struct Plan {
     pub refusal: Option<String>,
 }
 
-/// Less than a desktop holds.
+/// More than the driver and a desktop hold; chosen, not measured.
 const HELD: f64 = 2.0 * GIB;
 
 impl Plan {
