@@ -9,7 +9,7 @@ use warpscope_probes::catalogue::{Catalogue, How};
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::rows;
 use crate::config::args;
-use crate::io::sink::table::{Column, Side};
+use crate::io::sink::table::Column;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -48,21 +48,13 @@ impl Pair<'_> {
 }
 
 const DTYPE_COLUMNS: &[Column<Pair<'_>>] = &[
-    Column { head: "DTYPE", side: Side::Left, rank: 0, cell: |pair, _| pair.dtype.to_owned() },
-    Column { head: "SM", side: Side::Left, rank: 0, cell: |pair, _| pair.sm.clone() },
-    Column {
-        head: "ARCHITECTURE",
-        side: Side::Left,
-        rank: 1,
-        cell: |pair, _| pair.architecture.to_owned(),
-    },
-    Column {
-        head: "HOW",
-        side: Side::Left,
-        rank: 0,
-        cell: |pair, style| format!("{} {}", pair.how.symbol(style.ascii), pair.how.words()),
-    },
-    Column { head: "DETAIL", side: Side::Left, rank: 2, cell: |pair, _| pair.detail.clone() },
+    Column::left("DTYPE", 0, |pair, _| pair.dtype.to_owned()),
+    Column::left("SM", 0, |pair, _| pair.sm.clone()),
+    Column::left("ARCHITECTURE", 1, |pair, _| pair.architecture.to_owned()),
+    Column::left("HOW", 0, |pair, style| {
+        format!("{} {}", pair.how.symbol(style.ascii), pair.how.words())
+    }),
+    Column::left("DETAIL", 2, |pair, _| pair.detail.clone()),
 ];
 
 /// Every number format on every compute capability, and on chips that can do less than theirs promises.

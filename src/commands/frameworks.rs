@@ -7,7 +7,7 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::rows;
 use crate::config::args;
-use crate::io::sink::table::{Column, Side};
+use crate::io::sink::table::Column;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -53,33 +53,18 @@ impl Known {
 }
 
 const FRAMEWORK_COLUMNS: &[Column<Known>] = &[
-    Column { head: "FRAMEWORK", side: Side::Left, rank: 0, cell: |one, _| one.id.clone() },
-    Column { head: "NAME", side: Side::Left, rank: 1, cell: |one, _| one.name.clone() },
-    Column {
-        head: "NEWEST KNOWN",
-        side: Side::Left,
-        rank: 0,
-        cell: |one, style| {
-            one.version.clone().unwrap_or_else(|| if style.ascii { "-" } else { "–" }.to_owned())
-        },
-    },
-    Column {
-        head: "ROWS",
-        side: Side::Right,
-        rank: 0,
-        cell: |one, _| one.configurations.to_string(),
-    },
-    Column { head: "RULES", side: Side::Right, rank: 0, cell: |one, _| one.rules.to_string() },
-    Column {
-        head: "YOURS",
-        side: Side::Right,
-        rank: 3,
-        cell: |one, _| match one.your_rules {
-            0 => String::new(),
-            count => count.to_string(),
-        },
-    },
-    Column { head: "ALSO", side: Side::Left, rank: 2, cell: |one, _| one.aliases.join(", ") },
+    Column::left("FRAMEWORK", 0, |one, _| one.id.clone()),
+    Column::left("NAME", 1, |one, _| one.name.clone()),
+    Column::left("NEWEST KNOWN", 0, |one, style| {
+        one.version.clone().unwrap_or_else(|| if style.ascii { "-" } else { "–" }.to_owned())
+    }),
+    Column::right("ROWS", 0, |one, _| one.configurations.to_string()),
+    Column::right("RULES", 0, |one, _| one.rules.to_string()),
+    Column::right("YOURS", 3, |one, _| match one.your_rules {
+        0 => String::new(),
+        count => count.to_string(),
+    }),
+    Column::left("ALSO", 2, |one, _| one.aliases.join(", ")),
 ];
 
 /// Every framework the rules speak of.

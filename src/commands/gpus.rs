@@ -6,7 +6,7 @@ use warpscope_probes::catalogue::{Catalogue, Part};
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::rows;
 use crate::config::args;
-use crate::io::sink::table::{Column, Side};
+use crate::io::sink::table::Column;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -59,24 +59,14 @@ impl<'a> Gpu<'a> {
 }
 
 const GPU_COLUMNS: &[Column<Gpu<'_>>] = &[
-    Column { head: "GPU", side: Side::Left, rank: 0, cell: |gpu, _| gpu.name.to_owned() },
-    Column { head: "SM", side: Side::Left, rank: 0, cell: |gpu, _| gpu.sm.clone() },
-    Column { head: "CHIP", side: Side::Left, rank: 2, cell: |gpu, _| gpu.chip.to_owned() },
-    Column {
-        head: "MEMORY",
-        side: Side::Right,
-        rank: 0,
-        cell: |gpu, _| format!("{} GB {}", gpu.memory_gb, gpu.memory_type),
-    },
-    Column {
-        head: "BANDWIDTH",
-        side: Side::Right,
-        rank: 0,
-        cell: |gpu, _| format!("{} GB/s", gpu.bandwidth_gbs),
-    },
-    Column { head: "POWER", side: Side::Right, rank: 3, cell: |gpu, _| format!("{} W", gpu.tdp_w) },
-    Column { head: "PCI ID", side: Side::Left, rank: 1, cell: |gpu, _| gpu.pci.join(" ") },
-    Column { head: "ALSO", side: Side::Left, rank: 4, cell: |gpu, _| gpu.aliases.join(", ") },
+    Column::left("GPU", 0, |gpu, _| gpu.name.to_owned()),
+    Column::left("SM", 0, |gpu, _| gpu.sm.clone()),
+    Column::left("CHIP", 2, |gpu, _| gpu.chip.to_owned()),
+    Column::right("MEMORY", 0, |gpu, _| format!("{} GB {}", gpu.memory_gb, gpu.memory_type)),
+    Column::right("BANDWIDTH", 0, |gpu, _| format!("{} GB/s", gpu.bandwidth_gbs)),
+    Column::right("POWER", 3, |gpu, _| format!("{} W", gpu.tdp_w)),
+    Column::left("PCI ID", 1, |gpu, _| gpu.pci.join(" ")),
+    Column::left("ALSO", 4, |gpu, _| gpu.aliases.join(", ")),
 ];
 
 /// Every product of the catalogue.

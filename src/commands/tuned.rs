@@ -13,7 +13,7 @@ use crate::config::{Environment, args, state_folder};
 use crate::io::sink::export::wisdom;
 use crate::io::sink::noise_file::machine;
 use crate::io::sink::state_file;
-use crate::io::sink::table::{Column, Side, grid};
+use crate::io::sink::table::{Column, grid};
 use crate::text::clean;
 use crate::tuner::{Winner, Winners};
 
@@ -88,30 +88,16 @@ fn kernel(winners: &[&Winner]) -> Result<String, CliError> {
 
 fn columns<'a>() -> [Column<&'a Winner>; 5] {
     [
-        Column {
-            head: "kernel",
-            side: Side::Left,
-            rank: 0,
-            cell: |one, style| clean(&one.key.to_string(), style.ascii).into_owned(),
-        },
-        Column {
-            head: "best",
-            side: Side::Left,
-            rank: 0,
-            cell: |one, style| clean(&one.best[0].parameters.to_string(), style.ascii).into_owned(),
-        },
-        Column {
-            head: "median",
-            side: Side::Right,
-            rank: 1,
-            cell: |one, _| duration(one.best[0].median_ns),
-        },
-        Column { head: "baseline", side: Side::Right, rank: 0, cell: |one, _| percent(one.change) },
-        Column {
-            head: "tuned",
-            side: Side::Left,
-            rank: 2,
-            cell: |one, _| Timestamp(one.at_ms).to_string().chars().take(10).collect(),
-        },
+        Column::left("kernel", 0, |one, style| {
+            clean(&one.key.to_string(), style.ascii).into_owned()
+        }),
+        Column::left("best", 0, |one, style| {
+            clean(&one.best[0].parameters.to_string(), style.ascii).into_owned()
+        }),
+        Column::right("median", 1, |one, _| duration(one.best[0].median_ns)),
+        Column::right("baseline", 0, |one, _| percent(one.change)),
+        Column::left("tuned", 2, |one, _| {
+            Timestamp(one.at_ms).to_string().chars().take(10).collect()
+        }),
     ]
 }

@@ -1,6 +1,6 @@
 //! The history as text: every kernel on a line, or one kernel run by run.
 
-use crate::io::sink::table::{Column, Side, Style, grid};
+use crate::io::sink::table::{Column, Style, grid};
 use crate::runs::run_log::Identity;
 use crate::store::trends::{ChangePoint, Difference, RunMedian, Trend, commit};
 use crate::text::clean;
@@ -15,39 +15,16 @@ struct Line<'a> {
 
 fn lines<'a>() -> [Column<Line<'a>>; 6] {
     [
-        Column { head: "KERNEL", side: Side::Left, rank: 0, cell: |line, _| line.trend.name() },
-        Column {
-            head: "ON",
-            side: Side::Left,
-            rank: 2,
-            cell: |line, _| line.trend.circumstances(),
-        },
-        Column {
-            head: "RUNS",
-            side: Side::Right,
-            rank: 3,
-            cell: |line, _| line.trend.run_medians.len().to_string(),
-        },
-        Column {
-            head: "MEDIAN",
-            side: Side::Right,
-            rank: 0,
-            cell: |line, style| median(line.trend.newest(), style),
-        },
-        Column {
-            head: "CHANGE",
-            side: Side::Right,
-            rank: 0,
-            cell: |line, _| {
-                line.last.map_or("-".to_owned(), |shift| format::change(shift.change).to_string())
-            },
-        },
-        Column {
-            head: "SINCE",
-            side: Side::Left,
-            rank: 1,
-            cell: |line, _| line.last.map_or(String::new(), |shift| since(line.trend, shift)),
-        },
+        Column::left("KERNEL", 0, |line, _| line.trend.name()),
+        Column::left("ON", 2, |line, _| line.trend.circumstances()),
+        Column::right("RUNS", 3, |line, _| line.trend.run_medians.len().to_string()),
+        Column::right("MEDIAN", 0, |line, style| median(line.trend.newest(), style)),
+        Column::right("CHANGE", 0, |line, _| {
+            line.last.map_or("-".to_owned(), |shift| format::change(shift.change).to_string())
+        }),
+        Column::left("SINCE", 1, |line, _| {
+            line.last.map_or(String::new(), |shift| since(line.trend, shift))
+        }),
     ]
 }
 
@@ -74,55 +51,20 @@ struct Run<'a> {
 
 fn runs<'a>() -> [Column<Run<'a>>; 9] {
     [
-        Column { head: "DATE", side: Side::Left, rank: 0, cell: |run, _| date(identity(run)) },
-        Column {
-            head: "NAME",
-            side: Side::Left,
-            rank: 5,
-            cell: |run, _| word(&identity(run).name),
-        },
-        Column {
-            head: "COMMIT",
-            side: Side::Left,
-            rank: 1,
-            cell: |run, _| word(&commit(identity(run))),
-        },
-        Column {
-            head: "DRIVER",
-            side: Side::Left,
-            rank: 2,
-            cell: |run, _| word(&identity(run).driver),
-        },
-        Column {
-            head: "MEDIAN",
-            side: Side::Right,
-            rank: 0,
-            cell: |run, style| median(Some(run.moment), style),
-        },
-        Column { head: "QUARTILES", side: Side::Left, rank: 4, cell: quartiles },
-        Column {
-            head: "SAMPLES",
-            side: Side::Right,
-            rank: 3,
-            cell: |run, _| run.moment.clean.to_string(),
-        },
-        Column {
-            head: "TAINTED",
-            side: Side::Right,
-            rank: 6,
-            cell: |run, _| match run.moment.tainted {
-                0 => String::new(),
-                count => count.to_string(),
-            },
-        },
-        Column {
-            head: "CHANGE",
-            side: Side::Right,
-            rank: 0,
-            cell: |run, _| {
-                run.shift.map_or(String::new(), |shift| format::change(shift.change).to_string())
-            },
-        },
+        Column::left("DATE", 0, |run, _| date(identity(run))),
+        Column::left("NAME", 5, |run, _| word(&identity(run).name)),
+        Column::left("COMMIT", 1, |run, _| word(&commit(identity(run)))),
+        Column::left("DRIVER", 2, |run, _| word(&identity(run).driver)),
+        Column::right("MEDIAN", 0, |run, style| median(Some(run.moment), style)),
+        Column::left("QUARTILES", 4, quartiles),
+        Column::right("SAMPLES", 3, |run, _| run.moment.clean.to_string()),
+        Column::right("TAINTED", 6, |run, _| match run.moment.tainted {
+            0 => String::new(),
+            count => count.to_string(),
+        }),
+        Column::right("CHANGE", 0, |run, _| {
+            run.shift.map_or(String::new(), |shift| format::change(shift.change).to_string())
+        }),
     ]
 }
 

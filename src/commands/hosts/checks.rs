@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::there::Outcome;
 use crate::engine;
-use crate::io::sink::table::{Column, Side, Style, grid};
+use crate::io::sink::table::{Column, Style, grid};
 use crate::io::source::hosts::HostName;
 
 /// The part of a host's answer that the table shows.
@@ -64,36 +64,21 @@ fn rows<'a>(host: &'a HostName, outcome: &Outcome) -> Vec<Row<'a>> {
 
 fn columns<'a>() -> [Column<Row<'a>>; 5] {
     [
-        Column { head: "HOST", side: Side::Left, rank: 0, cell: |row, _| row.host.to_owned() },
-        Column {
-            head: "GPU",
-            side: Side::Left,
-            rank: 0,
-            cell: |row, _| match (&row.verdict, row.count) {
-                (Some(verdict), 1) => verdict.gpu.clone(),
-                (Some(verdict), count) => format!("{count} x {}", verdict.gpu),
-                (None, _) => "-".to_owned(),
-            },
-        },
-        Column {
-            head: "CONFIGURATION",
-            side: Side::Left,
-            rank: 0,
-            cell: |row, _| {
-                let verdict = row.verdict.as_ref();
-                verdict.map_or_else(String::new, |it| format!("{} {}", it.framework, it.config))
-            },
-        },
-        Column {
-            head: "VERDICT",
-            side: Side::Left,
-            rank: 0,
-            cell: |row, style| {
-                let verdict = row.verdict.as_ref();
-                verdict.map_or_else(|| "no answer".to_owned(), |it| shown(&it.outcome, style))
-            },
-        },
-        Column { head: "WHY", side: Side::Left, rank: 1, cell: |row, _| row.why.clone() },
+        Column::left("HOST", 0, |row, _| row.host.to_owned()),
+        Column::left("GPU", 0, |row, _| match (&row.verdict, row.count) {
+            (Some(verdict), 1) => verdict.gpu.clone(),
+            (Some(verdict), count) => format!("{count} x {}", verdict.gpu),
+            (None, _) => "-".to_owned(),
+        }),
+        Column::left("CONFIGURATION", 0, |row, _| {
+            let verdict = row.verdict.as_ref();
+            verdict.map_or_else(String::new, |it| format!("{} {}", it.framework, it.config))
+        }),
+        Column::left("VERDICT", 0, |row, style| {
+            let verdict = row.verdict.as_ref();
+            verdict.map_or_else(|| "no answer".to_owned(), |it| shown(&it.outcome, style))
+        }),
+        Column::left("WHY", 1, |row, _| row.why.clone()),
     ]
 }
 

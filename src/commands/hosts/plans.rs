@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::there::Outcome;
-use crate::io::sink::table::{Column, Side, Style, grid};
+use crate::io::sink::table::{Column, Style, grid};
 use crate::io::source::hosts::HostName;
 use crate::widgets::format::{bytes, bytes_of};
 
@@ -105,25 +105,17 @@ fn columns<'a>() -> [Column<Row<'a>>; 7] {
     fn of(row: &Row<'_>, text: fn(&Candidate) -> String) -> String {
         row.best.as_ref().map_or_else(|| "-".to_owned(), text)
     }
-    fn column<'a>(
-        head: &'static str,
-        side: Side,
-        rank: u8,
-        cell: fn(&Row<'a>, Style) -> String,
-    ) -> Column<Row<'a>> {
-        Column { head, side, rank, cell }
-    }
     [
-        column("HOST", Side::Left, 0, |row, _| row.host.to_owned()),
-        column("GPU", Side::Left, 0, |row, _| of(row, Candidate::gpus)),
-        column("BEST WAY", Side::Left, 0, |row, _| of(row, Candidate::way)),
-        column("FITS", Side::Left, 0, |row, _| match &row.best {
+        Column::left("HOST", 0, |row, _| row.host.to_owned()),
+        Column::left("GPU", 0, |row, _| of(row, Candidate::gpus)),
+        Column::left("BEST WAY", 0, |row, _| of(row, Candidate::way)),
+        Column::left("FITS", 0, |row, _| match &row.best {
             Some(best) => best.fits.replace('_', " "),
             None => "no answer".to_owned(),
         }),
-        column("MEMORY", Side::Right, 1, |row, _| of(row, Candidate::memory)),
-        column("TOKENS/S", Side::Right, 2, |row, _| of(row, Candidate::rate)),
-        column("WHY", Side::Left, 3, |row, _| {
+        Column::right("MEMORY", 1, |row, _| of(row, Candidate::memory)),
+        Column::right("TOKENS/S", 2, |row, _| of(row, Candidate::rate)),
+        Column::left("WHY", 3, |row, _| {
             let fine =
                 row.best.as_ref().is_some_and(|best| best.verdict.as_deref() == Some("works"));
             if fine { String::new() } else { row.why.clone() }

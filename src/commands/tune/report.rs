@@ -6,7 +6,7 @@ use warpscope_probes::text::printable;
 
 use super::super::compare::{duration, percent};
 use super::facts::{Facts, Roof};
-use crate::io::sink::table::{Column, Side, Style, grid};
+use crate::io::sink::table::{Column, Style, grid};
 use crate::runs::compare::{Call, Judgement};
 use crate::text::fit;
 use crate::tuner::{Board, CandidateRun, Parameters, Problem, State};
@@ -17,32 +17,19 @@ pub(crate) struct Row {
     cells: [String; 11],
 }
 
-const HEADS: &[(&str, Side, u8)] = &[
-    ("", Side::Left, 0),
-    ("candidate", Side::Left, 0),
-    ("median", Side::Right, 0),
-    ("95 % interval", Side::Left, 5),
-    ("baseline", Side::Right, 0),
-    ("best", Side::Right, 3),
-    ("error", Side::Right, 4),
-    ("roof", Side::Right, 2),
-    ("cuBLAS", Side::Right, 2),
-    ("registers", Side::Right, 1),
-    ("", Side::Left, 0),
-];
-
-const CELLS: [fn(&Row, Style) -> String; 11] = [
-    |row, _| row.cells[0].clone(),
-    |row, _| row.cells[1].clone(),
-    |row, _| row.cells[2].clone(),
-    |row, _| row.cells[3].clone(),
-    |row, _| row.cells[4].clone(),
-    |row, _| row.cells[5].clone(),
-    |row, _| row.cells[6].clone(),
-    |row, _| row.cells[7].clone(),
-    |row, _| row.cells[8].clone(),
-    |row, _| row.cells[9].clone(),
-    |row, style| short(&row.cells[10], style),
+/// Every column, and what stands before its cell where a candidate has a line of its own; none where it has no place there.
+const COLUMNS: [(Column<Row>, Option<&str>); 11] = [
+    (Column::left("", 0, |row, _| row.cells[0].clone()), None),
+    (Column::left("candidate", 0, |row, _| row.cells[1].clone()), Some("")),
+    (Column::right("median", 0, |row, _| row.cells[2].clone()), Some("")),
+    (Column::left("95 % interval", 5, |row, _| row.cells[3].clone()), Some("")),
+    (Column::right("baseline", 0, |row, _| row.cells[4].clone()), Some("against baseline ")),
+    (Column::right("best", 3, |row, _| row.cells[5].clone()), None),
+    (Column::right("error", 4, |row, _| row.cells[6].clone()), Some("error ")),
+    (Column::right("roof", 2, |row, _| row.cells[7].clone()), Some("roof ")),
+    (Column::right("cuBLAS", 2, |row, _| row.cells[8].clone()), Some("of cuBLAS ")),
+    (Column::right("registers", 1, |row, _| row.cells[9].clone()), Some("registers ")),
+    (Column::left("", 0, |row, style| short(&row.cells[10], style)), Some("")),
 ];
 
 /// Where there is little room, a remark is cut before a number is left out.
@@ -53,12 +40,9 @@ fn short(remark: &str, style: Style) -> String {
 
 /// The columns that hold anything.
 fn columns(rows: &[Row]) -> Vec<Column<Row>> {
-    let is_used = |place: &usize| rows.iter().any(|row| !row.cells[*place].is_empty());
-    let column = |place: usize| {
-        let (head, side, rank) = HEADS[place];
-        Column { head, side, rank, cell: CELLS[place] }
-    };
-    (0..HEADS.len()).filter(is_used).map(column).collect()
+    let is_used = |place: usize| rows.iter().any(|row| !row.cells[place].is_empty());
+    let used = COLUMNS.into_iter().enumerate().filter(|(place, _)| is_used(*place));
+    used.map(|(_, (column, _))| column).collect()
 }
 
 /// Words of a candidate, or that it has none.
@@ -203,25 +187,12 @@ pub(crate) fn table(
 pub(crate) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> String {
     let problem = &board.problems[at.0];
     let row = row(board, problem, at.1, roof);
-    let labels = [
-        "",
-        "",
-        "",
-        "",
-        "against baseline ",
-        "",
-        "error ",
-        "roof ",
-        "of cuBLAS ",
-        "registers ",
-        "",
-    ];
-    let words = row.cells.iter().zip(labels).enumerate();
-    let words = words.filter(|(place, (cell, _))| *place > 0 && *place != 5 && !cell.is_empty());
-    let words = words.map(|(place, (cell, label))| match (place, cell.as_str()) {
-        (3, interval) => format!("({interval})"),
-        (4, "baseline") => "baseline".to_owned(),
-        _ => format!("{label}{cell}"),
+    let cells = row.cells.iter().zip(&COLUMNS).enumerate();
+    let words = cells.filter_map(|(place, (cell, (_, label)))| match (place, cell.as_str()) {
+        (_, "") => None,
+        (3, interval) => Some(format!("({interval})")),
+        (4, "baseline") => Some("baseline".to_owned()),
+        _ => label.map(|label| format!("{label}{cell}")),
     });
     printable(&format!("{}: {}", problem.key, words.collect::<Vec<_>>().join("  ")))
 }

@@ -23,6 +23,18 @@ pub(crate) struct Column<T> {
     pub(crate) cell: fn(&T, Style) -> String,
 }
 
+impl<T> Column<T> {
+    /// A column of texts.
+    pub(crate) const fn left(head: &'static str, rank: u8, cell: fn(&T, Style) -> String) -> Self {
+        Self { head, side: Side::Left, rank, cell }
+    }
+
+    /// A column of numbers.
+    pub(crate) const fn right(head: &'static str, rank: u8, cell: fn(&T, Style) -> String) -> Self {
+        Self { head, side: Side::Right, rank, cell }
+    }
+}
+
 /// Rows under their heads, as wide as needed and never wider than allowed.
 pub(crate) fn grid<T>(columns: &[Column<T>], rows: &[T], style: Style) -> String {
     let cells = |column: &Column<T>| {
