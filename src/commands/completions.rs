@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         NU => clap_complete::generate(Nushell, &mut program, NAME, &mut bytes),
         shell => {
             let shell = shell.parse::<Shell>();
-            let shell = shell.map_err(|_| CliError::Usage("name a shell".to_owned()))?;
+            let shell = shell.map_err(|_| CliError::usage("name a shell"))?;
             clap_complete::generate(shell, &mut program, NAME, &mut bytes);
         }
     }

@@ -61,5 +61,5 @@ fn usable(options: &Options) -> Result<(), CliError> {
 }
 
 fn nowhere() -> CliError {
-    CliError::Usage("neither XDG_CONFIG_HOME nor HOME is set; name a file with --config".to_owned())
+    CliError::usage("neither XDG_CONFIG_HOME nor HOME is set; name a file with --config")
 }

@@ -197,7 +197,7 @@ pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, 
         .map(|dir| dir.join("themes"))
         .into_iter()
         .collect();
-    Theme::load(&name, &folders, read_theme).map_err(|error| CliError::Usage(error.to_string()))?;
+    Theme::load(&name, &folders, read_theme).map_err(CliError::usage)?;
     Ok(LookOptions {
         depth: depth(options, is_terminal),
         ascii: options.is_ascii(),

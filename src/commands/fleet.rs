@@ -69,8 +69,6 @@ mod without_remote {
     }
 
     pub(crate) fn source(_: &str, _: &Options) -> Result<NoFleet, CliError> {
-        Err(CliError::Usage(
-            "--prometheus: this program was built without the feature remote".to_owned(),
-        ))
+        Err(CliError::usage("--prometheus: this program was built without the feature remote"))
     }
 }

@@ -42,8 +42,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// Measures, prints and keeps the noise of every kernel.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let path = noise_file_path(&options.env).ok_or_else(|| {
-        let why = "set HOME or XDG_STATE_HOME: there is no place to keep it";
-        CliError::Usage(why.to_owned())
+        CliError::usage("set HOME or XDG_STATE_HOME: there is no place to keep it")
     })?;
     let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;
     let Blocks { command, blocks, signal } = blocks(options)?;
@@ -55,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     output::print(&lines)?;
     if noise == before {
         let why = "no kernel has enough clean processes, so nothing is kept";
-        return signal.map(Exit::Signal).ok_or_else(|| CliError::Failed(why.to_owned()));
+        return signal.map(Exit::Signal).ok_or_else(|| CliError::failed(why));
     }
     noise_file::write(&path, &noise)
         .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;

@@ -19,7 +19,7 @@ use crate::config::args::PictureFormat;
 use crate::config::{args, data_folder};
 use crate::features::{bench, history};
 use crate::io::sink::FrameReader;
-use crate::io::sink::history::{FOLDER, History, HistoryError};
+use crate::io::sink::history::{FOLDER, History};
 use crate::io::source::replay::ReplayError;
 use crate::shell::draw as ui;
 use crate::shell::draw::{Appearance, LookOptions};
@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 
 /// Runs of the journals that are named, which leaves the user's history alone, or of that.
 fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
-    let failed = |error: HistoryError| CliError::Usage(error.to_string());
+    let failed = CliError::usage;
     let journals = options.get(&args::IMPORT);
     let store = if journals.is_empty() {
         let path = data_folder(&options.env).map(|folder| folder.join(FOLDER));
@@ -126,7 +126,7 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
             }
             if frames.stats().frames == 0 {
                 let why = ReplayError::NotARecording(path.clone());
-                return Err(CliError::Usage(why.to_string()));
+                return Err(CliError::usage(why));
             }
             note_skipped(&path, frames.skipped());
         }

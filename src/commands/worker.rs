@@ -61,8 +61,7 @@ pub(crate) fn run(
 
 /// Serves the CPU.
 fn cpu(arguments: &[String]) -> Result<Exit, CliError> {
-    let options = CpuOptions::from_arguments(arguments)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let options = CpuOptions::from_arguments(arguments).map_err(CliError::usage)?;
     children::die_with_input();
     run_worker(|stop| CpuDevice::new(options, stop), io::stdin(), io::stdout())?;
     Ok(Exit::Fine)

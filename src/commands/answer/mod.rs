@@ -5,7 +5,6 @@ pub(crate) mod model;
 pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
-mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,17 +39,12 @@ pub(crate) struct Request {
     pub(crate) assumptions: Assumptions,
     /// Whether what has no known obstacle counts as running.
     pub(crate) accept_no_obstacle: bool,
-    /// Columns to wrap at; 100 where unknown.
-    pub(crate) width: Option<u16>,
-    /// Only ASCII symbols.
-    pub(crate) ascii: bool,
-    /// Whether outcomes are coloured.
-    pub(crate) color: bool,
+    /// How text looks.
+    pub(crate) style: Style,
 }
 
 impl Request {
     pub(crate) fn new(options: &Options, base: &RuleBase) -> Result<Self, CliError> {
-        let style = output::style(options);
         let gpus = targets(options)?;
         Ok(Self {
             assumptions: assumptions(options, base, &gpus)?,
@@ -58,25 +52,19 @@ impl Request {
             queries: options.get(&args::FRAMEWORKS),
             dtype: options.get(&args::ASKED_DTYPE),
             accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
-            width: style.width.and_then(|width| u16::try_from(width).ok()),
-            ascii: style.ascii,
-            color: style.color,
+            style: output::style(options),
         })
     }
 
     /// The questions that its words ask.
     pub(crate) fn questions(&self, base: &RuleBase) -> Result<Vec<Question>, CliError> {
         let words = Words { words: &self.queries, dtype: self.dtype.as_deref() };
-        Ok(asked(base, words, &self.assumptions)?)
+        asked(base, words, &self.assumptions).map_err(CliError::Usage)
     }
 
     /// What a question gets for an answer on a GPU.
     pub(crate) fn answer(&self, base: &RuleBase, gpu: &Target, question: &Question) -> Verdict {
         evaluate(base, gpu, question, &self.assumptions.about(base, gpu, question))
-    }
-
-    pub(crate) fn style(&self) -> Style {
-        Style { width: self.width.unwrap_or(100), ascii: self.ascii, color: self.color }
     }
 }
 
@@ -115,7 +103,7 @@ pub(crate) fn open(options: &Options, name: &Path) -> Result<Model, CliError> {
         true => Model::fetch(name, &Hub::of_this_user()),
         false => Model::open(name, &places),
     };
-    model.map_err(|error| CliError::Usage(error.to_string()))
+    model.map_err(CliError::usage)
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts

@@ -36,7 +36,7 @@ pub(crate) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, Cl
     }
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let base = RuleBase::shared().with_user(&files);
-    base.map(|base| Some(Arc::new(base))).map_err(|error| CliError::Usage(error.to_string()))
+    base.map(|base| Some(Arc::new(base))).map_err(CliError::usage)
 }
 
 /// Name and text of every `*.toml` in a folder, by name. One that was named must be there.

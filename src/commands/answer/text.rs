@@ -4,26 +4,18 @@ use std::fmt::Write as _;
 
 use crate::engine::{Confidence, Origin, Outcome, Question, Verdict};
 use crate::io::sink::printer::{TextColor, colored, is_mark};
+pub(crate) use crate::io::sink::table::Style;
 use crate::text::clean;
 
-/// How text is written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Style {
-    /// Columns to wrap prose at.
-    pub width: u16,
-    /// Only ASCII symbols.
-    pub ascii: bool,
-    /// Whether outcomes are coloured.
-    pub color: bool,
-}
-
-impl Default for Style {
-    fn default() -> Self {
-        Self { width: 100, ascii: false, color: false }
-    }
-}
+/// Columns that prose is wrapped at where there is no terminal.
+const PROSE: usize = 100;
 
 impl Style {
+    /// Columns to wrap prose at.
+    pub(crate) fn prose_width(self) -> usize {
+        self.width.unwrap_or(PROSE).max(40)
+    }
+
     /// The outcome's symbol, coloured where colours are on.
     pub(crate) fn symbol(self, outcome: Outcome) -> String {
         self.paint(outcome, outcome.symbol(self.ascii))
@@ -154,7 +146,7 @@ pub(crate) fn lines(text: &mut String, value: &str, style: Style) {
 
 /// Prose wrapped at the style's width, with one indent for the first line and one for the rest.
 pub(crate) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize, style: Style) {
-    let width = usize::from(style.width.max(40));
+    let width = style.prose_width();
     let mut line = " ".repeat(first);
     let mut empty = true;
     for word in prose.split_inclusive(' ') {
@@ -195,7 +187,7 @@ mod tests {
     #[test]
     fn prose_wraps_between_words_and_keeps_long_words_whole() {
         let mut text = String::new();
-        let style = Style { width: 40, ..Style::default() };
+        let style = Style { width: Some(40), ..Style::default() };
         wrapped(
             &mut text,
             "one two three four five six seven eight https://example.org/a/very/long/address/that/stays",

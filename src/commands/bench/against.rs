@@ -13,8 +13,8 @@ use crate::runs::run_log::SampleMode;
 /// Judges this program against another one.
 pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
     if options.get(&args::RECORD).is_some() {
-        return Err(CliError::Usage(
-            "--record cannot be combined with --against; record each program separately".to_owned(),
+        return Err(CliError::usage(
+            "--record cannot be combined with --against; record each program separately",
         ));
     }
     let exe = std::env::current_exe()?;

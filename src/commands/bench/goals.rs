@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
             let mut records = results.iter().flat_map(|result| result.records(frame.as_ref()));
             records.try_for_each(|record| journal.write(&record))
         };
-        keep().map_err(|error| CliError::Usage(error.to_string()))?;
+        keep().map_err(CliError::usage)?;
     }
     if options.get(&args::JSON) {
         let driver = frame.and_then(|frame| frame.driver.versions.driver.last().cloned());

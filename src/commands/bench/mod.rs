@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     if options.get(&args::BENCH_DEVICE) == BenchDevice::Cpu && !options.get(&args::PATHS).is_empty()
     {
         let why = "--path selects precision configs of GPUs; the CPU has one per format of --dtype";
-        return Err(CliError::Usage(why.to_owned()));
+        return Err(CliError::usage(why));
     }
     check_record(options)?;
     measure(options)
@@ -123,13 +123,13 @@ fn measure(options: &Options) -> Result<Exit, CliError> {
 pub(crate) fn check_record(options: &Options) -> Result<(), CliError> {
     let Some(path) = options.get(&args::RECORD) else { return Ok(()) };
     let opened = Recorder::open_as(Holds::RunLog, &path, Limits::default());
-    opened.map(drop).map_err(|error| CliError::Usage(error.to_string()))
+    opened.map(drop).map_err(CliError::usage)
 }
 
 /// Tries the variants of kernels. Those of the CPU are chosen by its instructions.
 fn tune(options: &Options) -> Result<Exit, CliError> {
     if options.get(&args::BENCH_DEVICE) == BenchDevice::Cpu {
-        return Err(CliError::Usage("--tune applies to GPU kernels, not to the CPU".to_owned()));
+        return Err(CliError::usage("--tune applies to GPU kernels, not to the CPU"));
     }
     autotune::run(options)
 }

@@ -134,7 +134,7 @@ pub(crate) fn markdown(report: &Report<'_>) -> String {
         let cells = report.row(row).map(|verdict| match report.shows(verdict) {
             true => format!(
                 "{} {}",
-                verdict.outcome.symbol(report.request.asked.ascii),
+                verdict.outcome.symbol(report.request.asked.style.ascii),
                 verdict.outcome
             ),
             false => String::new(),

@@ -196,7 +196,7 @@ fn nothing_asked(request: &Request) -> String {
 
 fn text(report: &Report<'_>) -> String {
     let request = report.request;
-    let style = request.asked.style();
+    let style = request.asked.style;
     let mut text = format!("{}\n\n", summary(&report.verdicts));
     if let Some(model) = &request.asked.assumptions.model {
         text.push_str(&model_text(model, style));

@@ -20,8 +20,8 @@ pub(crate) fn table(report: &Report<'_>, style: Style) -> String {
     let mut text = gpus(&report.gpus, style);
     let names = names(report, &rows, style);
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    let room = usize::from(style.width.max(40));
-    let wide = report.request.asked.width.is_none();
+    let room = style.prose_width();
+    let wide = style.width.is_none();
     let count = report.gpus.len();
     let across = if wide { count } else { room.saturating_sub(NARROWEST_NAME) / CELL }.max(1);
     for first in (0..count).step_by(across) {

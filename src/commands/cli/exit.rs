@@ -54,6 +54,18 @@ pub enum CliError {
     Output(io::Error),
 }
 
+impl CliError {
+    /// Wrong usage, for this reason.
+    pub(crate) fn usage(why: impl fmt::Display) -> Self {
+        Self::Usage(why.to_string())
+    }
+
+    /// Something failed, for this reason.
+    pub(crate) fn failed(why: impl fmt::Display) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

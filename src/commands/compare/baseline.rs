@@ -34,7 +34,7 @@ impl Baselines {
         let folder = options.get(&args::BASELINES).or_else(kept).unwrap_or_default();
         if folder.as_os_str().is_empty() && (load.is_some() || save.is_some()) {
             let why = "set HOME or XDG_DATA_HOME, or name a folder by --baselines";
-            return Err(CliError::Usage(why.to_owned()));
+            return Err(CliError::usage(why));
         }
         Ok(Self { machine: folder.join(file_name(&machine())), load, save })
     }
@@ -71,7 +71,7 @@ fn branch(name: String) -> Result<String, CliError> {
     if name != CHECKED_OUT {
         return Ok(name);
     }
-    let none = || CliError::Usage("no branch is checked out here; name the baseline".to_owned());
+    let none = || CliError::usage("no branch is checked out here; name the baseline");
     identity::branch().ok_or_else(none)
 }
 

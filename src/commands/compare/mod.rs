@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let is_alone = sides.len() == 1;
     if is_alone && is_shown(options) {
         let why = "with --save-baseline alone nothing is compared, so there is no report; name a --baseline too";
-        return Err(CliError::Usage(why.to_owned()));
+        return Err(CliError::usage(why));
     }
     let Gathered { runs, machines, commands, errors } = gather(&sides)?;
     let known = known_noise(options, &commands);
@@ -146,7 +146,7 @@ struct Files {
 fn sides(options: &Options, kept: &Baselines) -> Result<Vec<Files>, CliError> {
     let (runs, old, new) =
         (options.get(&args::RUNS), options.get(&args::OLD), options.get(&args::NEW));
-    let wrong = |why: &str| Err(CliError::Usage(why.to_owned()));
+    let wrong = |why: &str| Err(CliError::usage(why));
     let baseline = kept.load()?.map(|(name, files)| Files { name, files });
     if kept.are_named() && !runs.is_empty() && old.is_empty() && new.is_empty() {
         let new = Files { name: "new".to_owned(), files: runs };

@@ -83,7 +83,7 @@ pub(super) fn watch(words: &[String]) -> Result<Ended, CliError> {
         scope.spawn(|| pass(errors, &mut io::stderr(), &reader));
         pass(output, &mut io::stdout(), &reader);
     });
-    let status = child.wait().map_err(|error| CliError::Failed(error.to_string()))?;
+    let status = child.wait().map_err(CliError::failed)?;
     let mut reader = reader.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Exit::Signal(signal) = exit_of(status) {
         reader.push(format!("\nended by {}\n", signal_name(signal.into())).as_bytes());

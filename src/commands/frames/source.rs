@@ -19,7 +19,7 @@ use crate::io::source::replay::ReplaySource;
 pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
     let hosts = hosts::named(options)?;
     if !hosts.is_empty() && options.recording().is_some() {
-        return Err(CliError::Usage("a recording is read here; leave out --host".to_owned()));
+        return Err(CliError::usage("a recording is read here; leave out --host"));
     }
     if let Some(url) = options.get(&args::PROMETHEUS) {
         let source = fleet::source(&url, options)?;
@@ -38,7 +38,7 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
     let Some(path) = options.recording() else {
         return if hosts.is_empty() { this_machine(options) } else { remote(options, hosts) };
     };
-    let source = ReplaySource::open(&path).map_err(|error| CliError::Usage(error.to_string()))?;
+    let source = ReplaySource::open(&path).map_err(CliError::usage)?;
     if at_end == AtEnd::Stop {
         note_skipped(&path, source.skipped());
     }

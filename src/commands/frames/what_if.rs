@@ -14,9 +14,7 @@ use crate::features::what_if::{Policy, WhatIf};
 pub(crate) fn choice(options: &Options) -> Result<WhatIf, CliError> {
     let mut named = Vec::new();
     for request in options.get(&args::GPUS) {
-        let (count, part) = Catalogue::load()
-            .parse_request(&request)
-            .map_err(|error| CliError::Usage(error.to_string()))?;
+        let (count, part) = Catalogue::load().parse_request(&request).map_err(CliError::usage)?;
         for _ in 0..count {
             named.push(what_if(part, ordinal(&named)));
         }

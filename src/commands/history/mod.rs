@@ -58,9 +58,7 @@ pub(crate) fn remember(options: &Options, journal: &Path) {
 /// Imports what is named and prints what matches.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let folder = data_folder(&options.env).ok_or_else(|| {
-        CliError::Usage(
-            "neither XDG_DATA_HOME nor HOME is set; set one of them to keep a history".to_owned(),
-        )
+        CliError::usage("neither XDG_DATA_HOME nor HOME is set; set one of them to keep a history")
     })?;
     let path = folder.join(FOLDER);
     let database = folder.join(DATABASE);
@@ -145,7 +143,7 @@ fn open(path: &Path) -> Result<Option<History>, CliError> {
 
 /// A store that cannot be used is a file that cannot be used.
 fn unusable(error: HistoryError) -> CliError {
-    CliError::Usage(error.to_string())
+    CliError::usage(error)
 }
 
 fn import(options: &Options, store: History) -> Result<History, CliError> {

@@ -70,7 +70,7 @@ pub(crate) fn ssh(options: &Options) -> Result<Ssh, CliError> {
         return Err(CliError::Usage(format!("--host: {why}, so no other program is started")));
     }
     let command = options.get(&args::SSH);
-    Ssh::new(&command).ok_or_else(|| CliError::Usage("--ssh: the command is empty".to_owned()))
+    Ssh::new(&command).ok_or_else(|| CliError::usage("--ssh: the command is empty"))
 }
 
 /// Name under which this program is kept on other machines: version and content.

@@ -102,7 +102,7 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
     if !items.is_empty() {
         report.groups.push(Group::of_files("files that were named", PathBuf::new(), items));
     } else if let Some(error) = errors.first() {
-        return Err(CliError::Usage(error.to_string()));
+        return Err(CliError::usage(error));
     }
     let place = |error: ScanError| Unreadable { reason: error.reason(), path: error.path };
     report.left_out(errors.into_iter().map(place).collect());

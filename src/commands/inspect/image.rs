@@ -9,14 +9,14 @@ use std::path::Path;
 use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::binary::{OnDisk, scan_source};
 use warpscope_probes::inspect::env::{
-    Image, ImageError, ImageFile, Progress, Unreadable, read_image, stream_image,
+    Image, ImageFile, Progress, Unreadable, read_image, stream_image,
 };
 
 use crate::commands::cli::CliError;
 
 /// What is installed in an image, with the device code of its binaries.
 pub(super) fn survey(path: &Path) -> Result<EnvironmentScan, CliError> {
-    let usage = |error: ImageError| CliError::Usage(error.to_string());
+    let usage = CliError::usage;
     let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
     let mut survey = EnvironmentScan::default();
     let mut files = 0;

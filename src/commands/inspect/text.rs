@@ -7,11 +7,10 @@ use warpscope_probes::inspect::env::CudaLibrary;
 
 use super::report::{Answer, Group, Item, Judge, Rank, Report, has_code};
 use super::searched::searched;
-use crate::commands::answer::text::{Style as Words, wrapped};
+use crate::commands::answer::text::{Style, wrapped};
 use crate::engine::Outcome;
 use crate::engine::installed::short_name;
-use crate::io::sink::table::Style;
-use crate::text::{bytes, clean};
+use crate::text::bytes;
 
 /// Targets shown of one library.
 const TARGETS: usize = 12;
@@ -36,17 +35,17 @@ pub(crate) fn text(report: &Report, style: Style) -> String {
     }
     for group in bare {
         let line = format!("  {} ({})", group.root.display(), group.title);
-        let _ = writeln!(text, "{}", clean(&line, style.ascii));
+        let _ = writeln!(text, "{}", style.clean(&line));
     }
     if !report.unreadable.is_empty() {
         let _ = writeln!(text, "{} places could not be read:", report.unreadable.len());
         for one in report.unreadable.iter().take(10) {
             let line = format!("  {}: {}", one.path.display(), one.reason);
-            let _ = writeln!(text, "{}", clean(&line, style.ascii));
+            let _ = writeln!(text, "{}", style.clean(&line));
         }
     }
     for one in &report.searched {
-        wrapped(&mut text, &words(style).clean(&searched(one)), 0, 2, words(style));
+        wrapped(&mut text, &style.clean(&searched(one)), 0, 2, style);
     }
     text
 }
@@ -61,7 +60,7 @@ fn heads(judges: &[Judge], style: Style) -> String {
         let driver = judge
             .driver
             .map_or_else(String::new, |isa| format!(", driver compiles PTX up to {isa}"));
-        format!("{:>3}  {} ({}{driver})\n", at + 1, clean(&judge.label, style.ascii), judge.sm)
+        format!("{:>3}  {} ({}{driver})\n", at + 1, style.clean(&judge.label), judge.sm)
     };
     judges.iter().enumerate().map(line).collect::<String>() + "\n"
 }
@@ -70,11 +69,10 @@ fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
     let root = group.root.display().to_string();
     let head =
         if root.is_empty() { group.title.clone() } else { format!("{root} ({})", group.title) };
-    let words = words(style);
-    let mut text = format!("{}\n", clean(&head, style.ascii));
+    let mut text = format!("{}\n", style.clean(&head));
     if group.items.iter().filter(|item| item.rank != Rank::Nvidia).count() > 1 {
-        for line in summary(group, judges, words) {
-            wrapped(&mut text, &line, 2, 6, words);
+        for line in summary(group, judges, style) {
+            wrapped(&mut text, &line, 2, 6, style);
         }
     }
     let is_folded = |item: &&Item| item.rank == Rank::Nvidia && item.damage.is_none();
@@ -83,21 +81,21 @@ fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
         text += &one_item(item, judges, style);
     }
     if !folded.is_empty() {
-        let names: Vec<_> = folded.iter().map(|item| words.clean(&item.name)).collect();
+        let names: Vec<_> = folded.iter().map(|item| style.clean(&item.name)).collect();
         let line = format!(
             "NVIDIA's libraries, which pick kernels by GPU when they run and are not judged (--json lists them): {}",
             names.join(", ")
         );
-        wrapped(&mut text, &line, 2, 4, words);
+        wrapped(&mut text, &line, 2, 4, style);
     }
     if group.items.is_empty() {
         text += "  no package with device code\n";
     }
     for library in group.loaded() {
-        wrapped(&mut text, &format!("loads {}", words.clean(&cuda_line(library))), 2, 4, words);
+        wrapped(&mut text, &format!("loads {}", style.clean(&cuda_line(library))), 2, 4, style);
     }
     for problem in &group.problems {
-        wrapped(&mut text, &format!("! {}", words.clean(problem)), 2, 4, words);
+        wrapped(&mut text, &format!("! {}", style.clean(problem)), 2, 4, style);
     }
     text + "\n"
 }
@@ -108,7 +106,7 @@ fn cuda_line(library: &CudaLibrary) -> String {
 }
 
 /// One line per GPU: what fails, runs in part and works there.
-fn summary(group: &Group, judges: &[Judge], words: Words) -> Vec<String> {
+fn summary(group: &Group, judges: &[Judge], style: Style) -> Vec<String> {
     let line = |(at, judge): (usize, &Judge)| {
         let of = |wanted: Outcome| {
             let answers = |item: &&Item| {
@@ -119,44 +117,43 @@ fn summary(group: &Group, judges: &[Judge], words: Words) -> Vec<String> {
                 .items
                 .iter()
                 .filter(answers)
-                .map(|item| words.clean(format!("{} {}", item.name, item.version).trim_end()))
+                .map(|item| style.clean(format!("{} {}", item.name, item.version).trim_end()))
                 .collect();
             let rest = names.len().saturating_sub(SUMMED);
             let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
             let first = names.into_iter().take(SUMMED).collect::<Vec<_>>().join(", ");
-            (!first.is_empty()).then(|| format!("{} {first}{more}", words.symbol(wanted)))
+            (!first.is_empty()).then(|| format!("{} {first}{more}", style.symbol(wanted)))
         };
         let parts: Vec<String> =
             [Outcome::Fails, Outcome::Partial, Outcome::Works].into_iter().filter_map(of).collect();
         (!parts.is_empty())
-            .then(|| format!("{} {}: {}", at + 1, words.clean(&judge.label), parts.join("; ")))
+            .then(|| format!("{} {}: {}", at + 1, style.clean(&judge.label), parts.join("; ")))
     };
     judges.iter().enumerate().filter_map(line).collect()
 }
 
 /// What it comes to, then the libraries it comes from.
 fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
-    let words = words(style);
     let name = format!("  {} {}", item.name, item.version);
-    let mut text = format!("{}\n", clean(name.trim_end(), style.ascii));
+    let mut text = format!("{}\n", style.clean(name.trim_end()));
     // An answer about a GPU says what is damaged.
     if item.answers.iter().all(Option::is_none)
         && let Some((outcome, why)) = unjudged(item)
     {
-        wrapped(&mut text, &format!("{} {}", words.symbol(outcome), words.clean(why)), 4, 6, words);
+        wrapped(&mut text, &format!("{} {}", style.symbol(outcome), style.clean(why)), 4, 6, style);
     }
     for (numbers, answer) in merged(&item.answers) {
         let reach = &answer.reach;
-        let detail = words.clean(&reach.detail);
+        let detail = style.clean(&reach.detail);
         wrapped(
             &mut text,
-            &format!("{numbers} {} {detail}", words.symbol(reach.outcome)),
+            &format!("{numbers} {} {detail}", style.symbol(reach.outcome)),
             4,
             8,
-            words,
+            style,
         );
         if let Some(line) = missing(answer) {
-            wrapped(&mut text, &words.clean(&line), 8, 10, words);
+            wrapped(&mut text, &style.clean(&line), 8, 10, style);
         }
     }
     let (shown, folded) = item.folded();
@@ -164,7 +161,7 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
         text += &library(scan, &item.scans, judges, style);
     }
     if !folded.is_empty() {
-        wrapped(&mut text, &rest(item, &folded), 4, 6, words);
+        wrapped(&mut text, &rest(item, &folded), 4, 6, style);
     }
     text
 }
@@ -244,35 +241,28 @@ fn rest(item: &Item, folded: &[&Scan]) -> String {
     format!("and {} (--json lists them)", parts.join(", "))
 }
 
-fn words(style: Style) -> Words {
-    let width = style.width.and_then(|width| u16::try_from(width).ok());
-    let width = width.unwrap_or(Words::default().width);
-    Words { ascii: style.ascii, color: style.color, width }
-}
-
 fn library(scan: &Scan, all: &[Scan], judges: &[Judge], style: Style) -> String {
-    let words = words(style);
     let name = short_name(&scan.path, all.iter().map(|one| one.path.as_path()));
     let mut text = String::new();
-    let line = format!("{}  {}  {}", words.clean(&name), bytes(scan.bytes), targets(scan));
-    unbroken(&mut text, &[line], "", 4, words);
+    let line = format!("{}  {}  {}", style.clean(&name), bytes(scan.bytes), targets(scan));
+    unbroken(&mut text, &[line], "", 4, style);
     let cells: Vec<String> = judges
         .iter()
         .enumerate()
         .map(|(at, judge)| match (judge.sm, judge.driver) {
             (sm, driver) if scan.loads_its_own_code(sm, driver) => format!("{} -", at + 1),
-            (sm, driver) => cell(at + 1, scan.kernel_coverage(sm, driver), words),
+            (sm, driver) => cell(at + 1, scan.kernel_coverage(sm, driver), style),
         })
         .collect();
-    unbroken(&mut text, &cells, "   ", 6, words);
+    unbroken(&mut text, &cells, "   ", 6, style);
     for warning in &scan.warnings {
-        wrapped(&mut text, &format!("! {}", words.clean(warning)), 6, 8, words);
+        wrapped(&mut text, &format!("! {}", style.clean(warning)), 6, 8, style);
     }
     text
 }
 
 /// Wraps between pieces and, within a piece, between what stands behind a comma.
-fn unbroken(text: &mut String, pieces: &[String], gap: &str, indent: usize, words: Words) {
+fn unbroken(text: &mut String, pieces: &[String], gap: &str, indent: usize, style: Style) {
     const HELD: &str = "\u{a0}";
     let held: Vec<String> = pieces.iter().map(|piece| piece.replace(' ', HELD)).collect();
     let gap = gap.strip_suffix(' ').map_or_else(String::new, |rest| rest.replace(' ', HELD) + " ");
@@ -280,13 +270,13 @@ fn unbroken(text: &mut String, pieces: &[String], gap: &str, indent: usize, word
     let line = line.replace(&format!(",{HELD}"), ", ").replace(&format!(";{HELD}"), "; ");
     let mut lines = String::new();
     if !line.is_empty() {
-        wrapped(&mut lines, &line, indent, 6, words);
+        wrapped(&mut lines, &line, indent, 6, style);
     }
     *text += &lines.replace(HELD, " ");
 }
 
 /// `2 ✔ 393/393`, with what only the driver can compile told apart.
-fn cell(number: usize, coverage: Coverage, words: Words) -> String {
+fn cell(number: usize, coverage: Coverage, style: Style) -> String {
     let loads = coverage.cubin + coverage.jit;
     let outcome = match (loads, coverage.none) {
         (0, 0) => return format!("{number} -"),
@@ -295,7 +285,7 @@ fn cell(number: usize, coverage: Coverage, words: Words) -> String {
         _ => Outcome::Partial,
     };
     let jit = if coverage.jit > 0 { format!(" ({} JIT)", coverage.jit) } else { String::new() };
-    format!("{number} {} {loads}/{}{jit}", words.symbol(outcome), coverage.total())
+    format!("{number} {} {loads}/{}{jit}", style.symbol(outcome), coverage.total())
 }
 
 /// Targets with their counts: `sm_80 x76, compute_80 x76; relocatable compute_90 x6`.
@@ -342,10 +332,10 @@ mod tests {
 
     #[test]
     fn lines_break_between_cells_only() {
-        let words = Words { width: 40, ..Words::default() };
+        let style = Style { width: Some(40), ..Style::default() };
         let cells = ["1 + 393/393", "2 + 393/393 (3 JIT)", "3 x 0/1"].map(str::to_owned);
         let mut text = String::new();
-        unbroken(&mut text, &cells, "   ", 6, words);
+        unbroken(&mut text, &cells, "   ", 6, style);
         assert_eq!(text, "      1 + 393/393   2 + 393/393 (3 JIT)\n      3 x 0/1\n");
     }
 }

@@ -92,9 +92,8 @@ pub(crate) fn demand_terminal() -> Result<(), CliError> {
     if io::stdout().is_terminal() {
         return Ok(());
     }
-    Err(CliError::Usage(
-        "the dashboard needs a terminal; `warpscope snapshot` prints text, `warpscope stream` JSON Lines"
-            .to_owned(),
+    Err(CliError::usage(
+        "the dashboard needs a terminal; `warpscope snapshot` prints text, `warpscope stream` JSON Lines",
     ))
 }
 

@@ -18,7 +18,6 @@ use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
-use crate::commands::answer::text::Style;
 use crate::commands::answer::{Seen, assumptions, open, seen};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
@@ -78,7 +77,6 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let gpus = groups.concat();
     let assumptions =
         Assumptions { model: Some(model.clone()), ..assumptions(options, &base, &gpus)? };
-    let style = output::style(options);
     let request = PlanRequest {
         demand: demand(options)?,
         split: split(options),
@@ -93,11 +91,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         assumptions,
         why: options.get(&args::WHY),
         form: options.form(),
-        style: Style {
-            width: style.width.and_then(|width| u16::try_from(width).ok()).unwrap_or(100),
-            ascii: style.ascii,
-            color: style.color,
-        },
+        style: output::style(options),
     };
     if let Some(method) = options.get(&args::TRAIN) {
         let trained = Trained::new(options, method, &request)?;
@@ -160,7 +154,7 @@ fn demand(options: &Options) -> Result<Demand, CliError> {
     });
     let (context, concurrency) = (options.get(&args::CONTEXT), options.get(&args::CONCURRENCY));
     if context == 0 || concurrency == 0 || context.saturating_mul(concurrency) > MOST {
-        return Err(CliError::Usage("--context and --concurrency count from 1".to_owned()));
+        return Err(CliError::usage("--context and --concurrency count from 1"));
     }
     let tuning = Tuning {
         utilization: options.get(&args::UTILIZATION),
@@ -228,7 +222,7 @@ pub(crate) fn answer(
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.assumptions)?;
+    let asked = asked(base, words, &request.assumptions).map_err(CliError::Usage)?;
     let planned: Vec<_> =
         request.groups.iter().map(|group| Planned::new(base, request, group, &asked)).collect();
     match request.form {

@@ -31,8 +31,7 @@ impl Trained {
         request: &PlanRequest,
     ) -> Result<Self, CliError> {
         let zero = u8::try_from(options.get(&args::ZERO)).ok().filter(|stage| *stage <= 3);
-        let zero =
-            zero.ok_or_else(|| CliError::Usage("--zero is a stage from 0 to 3".to_owned()))?;
+        let zero = zero.ok_or_else(|| CliError::usage("--zero is a stage from 0 to 3"))?;
         let (method, name) = match method {
             Train::Lora => (Method::Lora, "LoRA"),
             Train::Qlora => (Method::Qlora, "QLoRA"),
@@ -67,7 +66,7 @@ pub(crate) fn answer(
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
     let Some(shape) = &request.model.shape else {
-        return Err(CliError::Failed("the model's dimensions are not known".to_owned()));
+        return Err(CliError::failed("the model's dimensions are not known"));
     };
     let mut entries = Vec::new();
     let mut worst = Fits::Fits;
@@ -75,7 +74,7 @@ pub(crate) fn answer(
         let devices: Option<Vec<Device>> = group.iter().map(Device::new).collect();
         let devices = devices.unwrap_or_default();
         let Some(plan) = training(shape, &devices, &trained.how) else {
-            return Err(CliError::Failed("the memory of a GPU is not known".to_owned()));
+            return Err(CliError::failed("the memory of a GPU is not known"));
         };
         worst = worst.max(plan.fits);
         let name = gpus(group, group.len());

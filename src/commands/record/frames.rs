@@ -10,8 +10,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let path = options.get(&args::FILE);
     let source = open_source(options, AtEnd::Stop)?;
     let limits = Limits { max_size: options.get(&args::MAX_SIZE), keep: options.get(&args::KEEP) };
-    let recorder =
-        Recorder::open(&path, limits).map_err(|error| CliError::Usage(error.to_string()))?;
+    let recorder = Recorder::open(&path, limits).map_err(CliError::usage)?;
     let mut log = Log { recorder, written: 0, trouble: None };
     follow(source, options, |frame| {
         log.take(frame);

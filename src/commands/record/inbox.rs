@@ -108,9 +108,8 @@ pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
     let mut open = folders(&base)
         .filter_map(|folder| Some((UnixStream::connect(folder.join(CONTROL_NAME)).ok()?, folder)));
     let Some((stream, first)) = open.next() else {
-        return Err(CliError::Failed(
-            "no recording is running; start one with `warpscope record run.jsonl -- COMMAND`"
-                .to_owned(),
+        return Err(CliError::failed(
+            "no recording is running; start one with `warpscope record run.jsonl -- COMMAND`",
         ));
     };
     match open.next() {

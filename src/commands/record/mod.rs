@@ -203,8 +203,8 @@ fn record_run(options: &Options) -> Result<Exit, CliError> {
     let (parsers, pattern) = (options.get(&args::PARSERS), options.get(&args::PATTERN));
     let scan = Scan::new(&parsers, pattern.as_deref()).map_err(CliError::Usage)?;
     let path = &options.get(&args::FILE);
-    let recorder = Recorder::open_as(Holds::RunLog, path, Limits::default())
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let recorder =
+        Recorder::open_as(Holds::RunLog, path, Limits::default()).map_err(CliError::usage)?;
     let inbox = Inbox::open(&options.env, path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let failed = |error| CliError::Failed(format!("cannot wait for the program: {error}"));
@@ -227,9 +227,7 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
     let (command, attach) = (options.get(&args::COMMAND), options.get(&args::ATTACH));
     let asked = [!command.is_empty(), attach.is_some(), options.get(&args::STDIN)];
     if asked.into_iter().filter(|one| *one).count() > 1 {
-        return Err(CliError::Usage(
-            "name only one of: a command after --, --attach, --stdin".to_owned(),
-        ));
+        return Err(CliError::usage("name only one of: a command after --, --attach, --stdin"));
     }
     let Some(number) = attach else {
         return Ok(if command.is_empty() { Subject::Input } else { Subject::Command(command) });

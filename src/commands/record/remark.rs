@@ -30,8 +30,8 @@ pub(crate) fn send(env: &Environment, text: &str) -> Result<Exit, CliError> {
     stream.take(MAX_BYTES as u64).read_to_string(&mut answer).map_err(lost)?;
     match answer.as_str() {
         KEPT => Ok(Exit::Fine),
-        "" => Err(CliError::Failed("the recording ended before the remark was stored".to_owned())),
-        why => Err(CliError::Failed(why.to_owned())),
+        "" => Err(CliError::failed("the recording ended before the remark was stored")),
+        why => Err(CliError::failed(why)),
     }
 }
 

@@ -223,7 +223,7 @@ async fn first_frame(events: &mut Receiver<Event>, end: Instant) -> Result<Frame
     while let Ok(Some(event)) = tokio::time::timeout_at(end.into(), events.recv()).await {
         match event {
             Event::Frame(frame) => first = *frame,
-            Event::Signal(_) => return Err(CliError::Failed("ended before the start".to_owned())),
+            Event::Signal(_) => return Err(CliError::failed("ended before the start")),
             _ => {}
         }
         if is_complete(&first) {

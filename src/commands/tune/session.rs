@@ -262,5 +262,5 @@ pub(crate) fn read(path: &Path) -> Result<Spec, CliError> {
     let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
     let text = bounded::text(path, Accept::Files, MAX_SPEC);
     let text = text.map_err(|error| wrong(error.to_string()))?;
-    parse(&path.display().to_string(), &text).map_err(|error| CliError::Usage(error.to_string()))
+    parse(&path.display().to_string(), &text).map_err(CliError::usage)
 }

@@ -90,7 +90,7 @@ fn nothing(turns: &Turns, names: &[String]) -> CliError {
 }
 
 fn usage(why: &str) -> CliError {
-    CliError::Usage(why.to_owned())
+    CliError::usage(why)
 }
 
 impl Measure {

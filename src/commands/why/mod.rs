@@ -10,7 +10,6 @@ use warpscope_probes::rules::RuleBase;
 use super::output::not_json;
 use crate::commands::answer::model::model_text;
 use crate::commands::answer::rules::rule_base;
-use crate::commands::answer::text::Style;
 use crate::commands::answer::{Request, exit};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
@@ -85,7 +84,7 @@ fn answer_all(
 ) -> Result<Exit, CliError> {
     if request.asked.queries.is_empty() {
         let message = "name a framework and a configuration, such as: why lmdeploy pytorch";
-        return Err(CliError::Usage(message.to_owned()));
+        return Err(CliError::usage(message));
     }
     let asked = request.asked.questions(base)?;
     let pairs = request.asked.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
@@ -94,9 +93,8 @@ fn answer_all(
     match (&request.write, request.fix) {
         (Some(file), number) => write_fix(&answers, number.unwrap_or(1), file, out)?,
         (None, Some(number)) => {
-            let style = Style { ascii: request.asked.ascii, ..Style::default() };
             for line in fixes(&answers, number)?.iter().flat_map(|text| text.lines()) {
-                writeln!(out, "{}", style.clean(line))?;
+                writeln!(out, "{}", request.asked.style.clean(line))?;
             }
         }
         (None, None) => explain(request, &answers, out)?,
@@ -116,7 +114,7 @@ fn explain(
         }
         return Ok(());
     }
-    let style = request.asked.style();
+    let style = request.asked.style;
     if let Some(model) = &request.asked.assumptions.model {
         write!(out, "{}", model_text(model, style))?;
     }
@@ -136,7 +134,7 @@ fn explain(
 /// The text of this fix in every verdict that can be fixed, each text once.
 fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>, CliError> {
     if number == 0 {
-        return Err(CliError::Usage("fixes are counted from 1".to_owned()));
+        return Err(CliError::usage("fixes are counted from 1"));
     }
     let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
     let mut texts: Vec<String> = Vec::new();
@@ -161,7 +159,7 @@ fn write_fix(
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     let text = match fixes(answers, number)?.as_slice() {
-        [] => return Err(CliError::Failed("no fix is known, nothing was written".to_owned())),
+        [] => return Err(CliError::failed("no fix is known, nothing was written")),
         [text] => format!("{text}\n"),
         several => {
             return Err(CliError::Usage(format!(

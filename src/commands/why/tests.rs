@@ -1,4 +1,5 @@
 use super::*;
+use crate::commands::answer::text::Style;
 use crate::commands::check::tests::{demo, fp16_model};
 use crate::engine::{Level, Outcome, Target};
 use warpscope_kernels::Sm;
@@ -8,7 +9,7 @@ fn request(gpu: (&str, u8, u8), words: &[&str]) -> WhyRequest {
     let asked = Request {
         gpus: vec![Target::of_sm(gpu.0, Sm::new(gpu.1, gpu.2))],
         queries: words.iter().map(|word| (*word).to_owned()).collect(),
-        width: Some(80),
+        style: Style { width: Some(80), ..Style::default() },
         ..Request::default()
     };
     WhyRequest { asked, everything: true, ..WhyRequest::default() }

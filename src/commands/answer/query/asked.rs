@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{self, ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
 
-use super::error::UsageError;
-use super::meaning::{self, compute_type};
+use super::meaning::{self, check, compute_type};
 use super::package;
 use super::word::{
     find, is_release, own_version, says, split_version, unknown_framework, unknown_word, without_v,
 };
-use crate::commands::answer::vocabulary::check;
 use crate::engine::vocabulary::{has_width, knows, plain};
 use crate::engine::{Origin, Question};
 
@@ -27,7 +25,7 @@ pub(super) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Starts with `name`, `name@version`, `name==version` or `name=version`.
-    pub(super) fn named(base: &'a RuleBase, token: &str) -> Result<Self, UsageError> {
+    pub(super) fn named(base: &'a RuleBase, token: &str) -> Result<Self, String> {
         let (name, version) = match split_version(token)? {
             (name, None) => name.split_once('=').map_or((name, None), |(name, v)| (name, Some(v))),
             versioned => versioned,
@@ -53,7 +51,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The release that is asked about, and the build behind it: `2.7.0+cu128`. Without one, that of a package that brings its own copy.
-    fn take_release(&mut self, base: &RuleBase, version: Option<&str>) -> Result<(), UsageError> {
+    fn take_release(&mut self, base: &RuleBase, version: Option<&str>) -> Result<(), String> {
         let build = version.and_then(|version| {
             let unlike_others = || (self.framework.id == "torch").then(|| version.split_once('+'));
             build_of(version).or_else(|| Some(unlike_others()??.1)).map(str::to_ascii_lowercase)
@@ -69,10 +67,10 @@ impl<'a> Asked<'a> {
     }
 
     /// A date stands for the newest release of its time, where the releases are known. Rows about another generation are dropped.
-    fn set_version(&mut self, base: &RuleBase, version: &str) -> Result<(), UsageError> {
+    fn set_version(&mut self, base: &RuleBase, version: &str) -> Result<(), String> {
         let version = without_v(version);
         let version = releases::release_on(&self.framework.id, version).unwrap_or(version);
-        rules::check_value("torch", version).map_err(UsageError)?;
+        rules::check_value("torch", version)?;
         let framework = self.framework;
         self.note(&framework.id, version)?;
         let fits =
@@ -83,14 +81,14 @@ impl<'a> Asked<'a> {
                 question.version = Some(version.to_owned());
                 question.origin = Origin::Asked;
             } else {
-                question.config.set(&framework.id, version).map_err(UsageError)?;
+                question.config.set(&framework.id, version)?;
             }
         }
         Ok(())
     }
 
     /// Whether the word belongs to this framework; if so, narrows or changes its questions.
-    pub(super) fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, UsageError> {
+    pub(super) fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
         if let (name, Some(version)) = split_version(token)? {
             return self.take_package(base, name, version);
         }
@@ -104,12 +102,7 @@ impl<'a> Asked<'a> {
     }
 
     /// A package with a version, where this framework runs with it.
-    fn take_package(
-        &mut self,
-        base: &RuleBase,
-        name: &str,
-        version: &str,
-    ) -> Result<bool, UsageError> {
+    fn take_package(&mut self, base: &RuleBase, name: &str, version: &str) -> Result<bool, String> {
         let id = find(base, name).map_or(name, |framework| &framework.id);
         let in_row = self.questions.iter().any(|question| says(question, id));
         let is_part = in_row || package::runs_with(base, self.framework, id);
@@ -120,7 +113,7 @@ impl<'a> Asked<'a> {
         self.say_package(base, id, version).map(|()| true)
     }
 
-    fn say_package(&mut self, base: &RuleBase, id: &str, version: &str) -> Result<(), UsageError> {
+    fn say_package(&mut self, base: &RuleBase, id: &str, version: &str) -> Result<(), String> {
         self.say(id, version)?;
         let wheel = format!("cu{}", version.replace('.', ""));
         if id == "cuda" && knows(base, &self.framework.id, "wheel", &wheel) {
@@ -129,7 +122,7 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
-    fn take_pair(&mut self, base: &RuleBase, key: &str, value: &str) -> Result<(), UsageError> {
+    fn take_pair(&mut self, base: &RuleBase, key: &str, value: &str) -> Result<(), String> {
         let own = find(base, key).map_or(key, |framework| &framework.id);
         if kind_of(own) == Ok(Kind::Package) {
             return self.say_package(base, own, value);
@@ -138,12 +131,12 @@ impl<'a> Asked<'a> {
             "dtype" if !self.has("compute_type") => meaning::format(base, self.framework, value)?,
             _ => meaning::value(base, &self.framework.id, key, value),
         };
-        check(base, &self.framework.id, key, value).map_err(UsageError)?;
+        check(base, &self.framework.id, key, value)?;
         self.say(key, value)
     }
 
     /// A word that a row says of itself, a setting without its name, or what holds of any framework.
-    fn take_word(&mut self, base: &RuleBase, token: &str) -> Result<bool, UsageError> {
+    fn take_word(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
         if self.said.get("quantization").is_some_and(|format| has_width(format, token)) {
             return Ok(true);
         }
@@ -183,7 +176,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The number format that was asked for by the option.
-    pub(super) fn take_format(&mut self, base: &RuleBase, word: &str) -> Result<(), UsageError> {
+    pub(super) fn take_format(&mut self, base: &RuleBase, word: &str) -> Result<(), String> {
         self.take_pair(base, "dtype", word)
     }
 
@@ -192,15 +185,15 @@ impl<'a> Asked<'a> {
     }
 
     /// Remembers what was typed, unless it contradicts what was typed before.
-    fn note(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
+    fn note(&mut self, key: &str, value: &str) -> Result<(), String> {
         let before = self.said.insert(key.to_owned(), value.to_owned());
         before.filter(|one| one != value).map_or(Ok(()), |before| {
-            Err(UsageError(format!("{key}={before} and {key}={value} contradict each other")))
+            Err(format!("{key}={before} and {key}={value} contradict each other"))
         })
     }
 
     /// Remembers the settings that a word named in every question that is left.
-    fn note_all(&mut self, word: &str) -> Result<(), UsageError> {
+    fn note_all(&mut self, word: &str) -> Result<(), String> {
         let Some(first) = self.questions.first() else { return Ok(()) };
         let everywhere = |(key, value): &(&str, &str)| {
             let same = |one: &Question| one.config.get(key) == Some(value);
@@ -212,7 +205,7 @@ impl<'a> Asked<'a> {
     }
 
     /// What was typed, unless it contradicts what was typed before. Of two names of one format the finer counts: `bnb 4bit`.
-    fn say(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
+    fn say(&mut self, key: &str, value: &str) -> Result<(), String> {
         let (key, value) = match key {
             "dtype" if self.has("compute_type") => ("compute_type", compute_type(value)),
             _ => (key, value),
@@ -230,7 +223,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Keeps the questions that already say it; where none does, says it in all of them. Rows are presets and hide nothing.
-    fn set(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let named = |one: &Question| one.config.get(key) == Some(value);
         if self.questions.iter().any(named) {
             let hidden = if key == "dtype" { self.hidden(value)? } else { Vec::new() };
@@ -240,7 +233,7 @@ impl<'a> Asked<'a> {
         }
         for question in &mut self.questions {
             let is_replaced = question.config.get(key).is_some();
-            question.config.set(key, value).map_err(UsageError)?;
+            question.config.set(key, value)?;
             let label = question.label.take().filter(|_| !is_replaced);
             question.label = label.map(|label| format!("{label} · {key} {value}"));
         }
@@ -249,7 +242,7 @@ impl<'a> Asked<'a> {
 
     /// Rows in another number format that take this one as well: those of whose label it is a part, and a plain one where all that
     /// name the format have quantised weights.
-    fn hidden(&self, dtype: &str) -> Result<Vec<Question>, UsageError> {
+    fn hidden(&self, dtype: &str) -> Result<Vec<Question>, String> {
         let quantised = |one: &Question| one.config.get("quantization").is_some();
         let (named, others): (Vec<_>, Vec<_>) =
             self.questions.iter().partition(|one| one.config.get("dtype") == Some(dtype));
@@ -266,7 +259,7 @@ impl<'a> Asked<'a> {
                 continue;
             }
             let mut other = Question { label: None, ..(*question).clone() };
-            other.config.set("dtype", dtype).map_err(UsageError)?;
+            other.config.set("dtype", dtype)?;
             other.label = label.map(|label| label.replace(own, dtype));
             if !named.iter().any(|one| one.is_same(&other)) {
                 hidden.push(other);

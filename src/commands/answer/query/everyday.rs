@@ -122,7 +122,7 @@ fn what_is_not_understood_is_an_error_that_says_how() {
         ("vllm int8", "w8a8_int8"),
         ("vllm dtype=int8", "w8a8_int8"),
     ] {
-        let error = ask(&words.split(' ').collect::<Vec<_>>()).expect_err(words).0;
+        let error = ask(&words.split(' ').collect::<Vec<_>>()).expect_err(words);
         assert!(error.contains(say), "{words}: {error}");
     }
 }
@@ -140,7 +140,7 @@ fn words_that_exclude_each_other_contradict() {
         ("vllm@0.8.5", "awq", "0.9.0"),
     ] {
         for words in [[framework, one, other], [framework, other, one]] {
-            let error = ask(&words).expect_err("a contradiction").0;
+            let error = ask(&words).expect_err("a contradiction");
             assert!(error.contains("contradict"), "{words:?}: {error}");
         }
     }
@@ -205,7 +205,7 @@ fn the_option_means_what_the_word_does() {
     same(&["vllm"], "nvfp4", "nvfp4");
     same(&["vllm"], "bf16", "bf16");
     same(&["ctranslate2"], "int8", "compute_type=int8");
-    assert!(asked(&["vllm", "fp16"], "bf16").is_err_and(|error| error.0.contains("contradict")));
+    assert!(asked(&["vllm", "fp16"], "bf16").is_err_and(|error| error.contains("contradict")));
     let rows = asked(&[], "nvfp4").expect("rows");
     assert!(rows.iter().any(|row| row.framework == "vllm"));
 }

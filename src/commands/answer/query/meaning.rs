@@ -3,7 +3,7 @@
 use warpscope_probes::model::QUANTIZATIONS;
 use warpscope_probes::rules::{Framework, Kind, RuleBase, dtype_id, kind_of};
 
-use super::error::UsageError;
+use crate::config::nearest;
 use crate::engine::vocabulary::{CLOSED, known, knows, meant, plain};
 
 /// Settings whose values are words of their own, most likely first.
@@ -63,7 +63,7 @@ pub(super) fn format<'a>(
     base: &'a RuleBase,
     framework: &Framework,
     word: &'a str,
-) -> Result<(&'static str, &'a str), UsageError> {
+) -> Result<(&'static str, &'a str), String> {
     if let Some(known) = known_format(base, &framework.id, word) {
         return Ok(known);
     }
@@ -71,11 +71,11 @@ pub(super) fn format<'a>(
     let formats = known(base, &framework.id, "quantization").into_iter();
     let near: Vec<&str> = formats.filter(|format| plain(format).contains(&said)).collect();
     if number_format(word).is_some() && !near.is_empty() {
-        return Err(UsageError(format!(
+        return Err(format!(
             "{word:?} is not enough to tell how {} keeps its weights; quantization is one of {}",
             framework.name,
             near.join(", ")
-        )));
+        ));
     }
     Ok(("dtype", number_format(word).unwrap_or(word)))
 }
@@ -112,7 +112,7 @@ pub(super) fn only<'a>(
     settings: &[(&'static str, &'a str)],
     word: &str,
     framework: &Framework,
-) -> Result<(&'static str, &'a str), UsageError> {
+) -> Result<(&'static str, &'a str), String> {
     let apart: Vec<String> = settings
         .iter()
         .filter(|one| CLOSED.contains(&one.0))
@@ -120,11 +120,11 @@ pub(super) fn only<'a>(
         .collect();
     match (apart.len(), settings.first()) {
         (0 | 1, Some(first)) => Ok(*first),
-        _ => Err(UsageError(format!(
+        _ => Err(format!(
             "{word:?} may be {} of {}; write which",
             apart.join(" or "),
             framework.name
-        ))),
+        )),
     }
 }
 
@@ -140,4 +140,21 @@ pub(super) fn anywhere<'a>(base: &'a RuleBase, word: &'a str) -> Option<(&'stati
         Some((*key, frameworks.find_map(|one| meant(base, &one.id, key, word))?))
     };
     ANYWHERE.iter().find_map(named)
+}
+
+/// An error where the framework knows values for this key and this is none of them.
+pub(super) fn check(
+    base: &RuleBase,
+    framework: &str,
+    key: &str,
+    value: &str,
+) -> Result<(), String> {
+    let known = known(base, framework, key);
+    if !CLOSED.contains(&key) || known.is_empty() || known.contains(value) {
+        return Ok(());
+    }
+    let near = nearest(value, known.iter().copied());
+    let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let known: Vec<&str> = known.into_iter().collect();
+    Err(format!("{value:?} is no {key} known of {framework}{hint}; known: {}", known.join(", ")))
 }

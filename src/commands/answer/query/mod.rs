@@ -4,7 +4,6 @@
 //! So a new rule file needs no change here.
 
 mod asked;
-mod error;
 mod meaning;
 mod package;
 mod word;
@@ -12,7 +11,6 @@ mod word;
 use warpscope_probes::rules::RuleBase;
 
 use self::asked::Asked;
-pub(crate) use self::error::UsageError;
 use self::meaning::{known_format, number_format};
 use self::word::{find, is_release};
 use crate::engine::{Assumptions, Question, distinct};
@@ -32,7 +30,7 @@ pub(crate) fn asked(
     base: &RuleBase,
     words: Words<'_>,
     assumptions: &Assumptions,
-) -> Result<Vec<Question>, UsageError> {
+) -> Result<Vec<Question>, String> {
     let questions = questions(base, words.words, words.dtype)?;
     if words.words.is_empty() {
         let rows = questions.iter().filter_map(|row| Some((row, assumptions.in_row(base, row)?)));
@@ -42,7 +40,7 @@ pub(crate) fn asked(
     let found = about.iter().filter_map(|(one, about)| Some((*one, about.clone().ok()?)));
     let found = distinct(found);
     match about.into_iter().find_map(|(_, about)| about.err()) {
-        Some(contradiction) if found.is_empty() => Err(UsageError(contradiction)),
+        Some(contradiction) if found.is_empty() => Err(contradiction),
         _ => Ok(found),
     }
 }
@@ -52,7 +50,7 @@ fn questions(
     base: &RuleBase,
     words: &[String],
     dtype: Option<&str>,
-) -> Result<Vec<Question>, UsageError> {
+) -> Result<Vec<Question>, String> {
     dtype.map_or(Ok(()), demand_format)?;
     let mut asked: Vec<Asked<'_>> = Vec::new();
     for token in tokens(base, words) {
@@ -99,11 +97,9 @@ fn is_in(base: &RuleBase, row: &Question, word: &str) -> bool {
     format.is_some_and(|(key, value)| row.config.get(key) == Some(value))
 }
 
-fn demand_format(word: &str) -> Result<(), UsageError> {
+fn demand_format(word: &str) -> Result<(), String> {
     number_format(word).map(drop).ok_or_else(|| {
-        UsageError(format!(
-            "--dtype {word:?} is not a number format; `warpscope dtypes` lists them"
-        ))
+        format!("--dtype {word:?} is not a number format; `warpscope dtypes` lists them")
     })
 }
 

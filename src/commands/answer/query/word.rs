@@ -4,23 +4,22 @@ use warpscope_probes::model::Model;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{Framework, RuleBase, Version};
 
-use super::error::UsageError;
 use super::meaning::settings;
 use crate::config::near;
 use crate::engine::Question;
 use crate::engine::vocabulary::plain;
 
 /// `name==version` and `name@version`; a range is an error, since an answer is about one release.
-pub(super) fn split_version(token: &str) -> Result<(&str, Option<&str>), UsageError> {
+pub(super) fn split_version(token: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(at) = ["<", ">", "~=", "!="].iter().filter_map(|sign| token.find(sign)).min() {
         let (name, range) = token.split_at(at);
         let version = range.trim_start_matches(['<', '>', '~', '!', '=']);
         let at = if name.is_empty() { "" } else { "@" };
         let one = format!("{name}{at}{version}");
-        return Err(UsageError(format!(
+        return Err(format!(
             "{token:?} names more than one release; ask about one, as in {}",
             one.escape_debug()
-        )));
+        ));
     }
     let split = token.split_once("==").or_else(|| token.split_once('@'));
     Ok(split.map_or((token, None), |(name, version)| (name, Some(version))))
@@ -32,7 +31,7 @@ pub(super) fn own_version<'a>(
     framework: &'a Framework,
     name: &str,
     version: Option<&'a str>,
-) -> Result<Option<&'a str>, UsageError> {
+) -> Result<Option<&'a str>, String> {
     let Some(version) = version else { return Ok(framework.inside(name, None)) };
     let mut known = framework.dependents_named(name).peekable();
     let brings_its_own = framework.inside(name, None).is_some();
@@ -40,12 +39,12 @@ pub(super) fn own_version<'a>(
     if known.peek().is_none() || dated() {
         return Ok(Some(version));
     }
-    let named: Version = version.parse().map_err(|error| UsageError(format!("{error}")))?;
+    let named: Version = version.parse().map_err(|error| format!("{error}"))?;
     framework.inside(name, Some(&named)).map(Some).ok_or_else(|| {
-        UsageError(format!(
+        format!(
             "which {0} {name} {version} takes is not known; ask with its own version: {1}@VERSION",
             framework.name, framework.id
-        ))
+        )
     })
 }
 
@@ -82,13 +81,13 @@ pub(super) fn is_release(word: &str) -> bool {
     (build || numbered && number.contains(['.', '-'])) && word.parse::<Version>().is_ok()
 }
 
-pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
+pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> String {
     if let Some(framework) = having(base, name) {
-        return UsageError(format!(
+        return format!(
             "{name:?} is a setting, not a framework; name the framework before it: {} {}",
             framework.id,
             name.escape_debug()
-        ));
+        );
     }
     let names = base.frameworks().iter().flat_map(|one| {
         let names = one.aliases.iter().chain([&one.id, &one.name]);
@@ -107,10 +106,10 @@ pub(super) fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
         Some((only, [])) => format!("; did you mean {only}?"),
         Some((last, others)) => format!("; did you mean {} or {last}?", others.join(", ")),
     };
-    UsageError(format!(
+    format!(
         "{name:?} is not a known framework{hint} `warpscope frameworks` lists all {}",
         base.frameworks().len()
-    ))
+    )
 }
 
 /// A framework that has this word as a setting, first the one whose name the word begins with.
@@ -120,19 +119,15 @@ fn having<'a>(base: &'a RuleBase, word: &str) -> Option<&'a Framework> {
     own.filter(|own| has(own)).or_else(|| base.frameworks().iter().find(has))
 }
 
-pub(super) fn unknown_word(
-    token: &str,
-    framework: &Framework,
-    questions: &[Question],
-) -> UsageError {
+pub(super) fn unknown_word(token: &str, framework: &Framework, questions: &[Question]) -> String {
     if let Some(model) = Model::known(token) {
         let name = model.name.escape_debug();
-        return UsageError(format!("{token:?} is a model; name it with --model {name}"));
+        return format!("{token:?} is a model; name it with --model {name}");
     }
     let labels: Vec<_> = questions.iter().map(Question::words).collect();
-    UsageError(format!(
+    format!(
         "{token:?} is neither a configuration of {} nor a framework (a model is named with --model); configurations: {}",
         framework.name,
         labels.join("; ")
-    ))
+    )
 }

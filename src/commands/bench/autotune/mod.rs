@@ -34,8 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let kernels = selected(options)?;
     let path = tuned::file(&options.env).ok_or_else(|| {
-        let why = "set HOME or XDG_STATE_HOME: there is no place to keep the results";
-        CliError::Usage(why.to_owned())
+        CliError::usage("set HOME or XDG_STATE_HOME: there is no place to keep the results")
     })?;
     // A file that cannot be read would be lost when another is put in its place.
     tuned::cache(&options.env).map_err(CliError::Failed)?;

@@ -85,7 +85,7 @@ pub(crate) fn selected(options: &Options) -> Result<Vec<&'static GpuKernel>, Cli
     }
     if options.get(&args::VARIANT).is_some() && options.get(&args::KERNELS) == Globs::default() {
         let why = "--variant requires --kernel: each kernel has its own variants";
-        return Err(CliError::Usage(why.to_owned()));
+        return Err(CliError::usage(why));
     }
     Ok(kernels)
 }
