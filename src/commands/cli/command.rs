@@ -1,6 +1,6 @@
 //! What a command declares: its name, help, arguments and the function that does it.
 
-use super::exit::{CliError, Exit};
+use super::exit::{Exit, Result};
 use super::options::Options;
 use crate::config::{AnyArg, ArgSpec, args};
 
@@ -25,7 +25,7 @@ pub struct CommandSpec {
     /// Whether it runs on the hosts that are named; otherwise it reads frames of them here, where it takes any.
     pub runs_there: bool,
     /// Does it.
-    pub run: fn(&Options) -> Result<Exit, CliError>,
+    pub run: fn(&Options) -> Result<Exit>,
 }
 
 /// Arguments that commands take together.

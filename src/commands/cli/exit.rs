@@ -1,4 +1,6 @@
-use std::process::ExitCode;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{ExitCode, ExitStatus};
 use std::{fmt, io};
 
 /// How the program ends when it did its work.
@@ -21,6 +23,16 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// That of a command that was run.
+    pub(crate) fn of(status: ExitStatus) -> Self {
+        match (status.code().map(u8::try_from), status.signal()) {
+            (_, Some(signal)) => Self::Signal(u8::try_from(signal).unwrap_or_default()),
+            (Some(Ok(0)), None) => Self::Fine,
+            (Some(Ok(code)), None) => Self::Command(code),
+            _ => Self::CheckFailed,
+        }
+    }
+
     /// The number for the shell.
     pub fn code(self) -> u8 {
         match self {
@@ -41,6 +53,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// What was done, or why it could not be.
+pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
+
 /// Why the program could not do its work.
 #[derive(Debug)]
 pub enum CliError {
@@ -58,6 +73,11 @@ impl CliError {
     /// Wrong usage, for this reason.
     pub(crate) fn usage(why: impl fmt::Display) -> Self {
         Self::Usage(why.to_string())
+    }
+
+    /// A file that cannot be used, for this reason.
+    pub(crate) fn at<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
+        move |why| Self::Usage(format!("{}: {why}", path.display()))
     }
 
     /// Something failed, for this reason.

@@ -11,6 +11,7 @@ pub(crate) use command::{
     Args, CONFIG_FILE, FLEET, HOSTS, LIVE, NAMED_GPUS, ON_GPU, QUESTION, SCREEN, STYLE,
 };
 pub use command::{CommandSpec, Commands};
+pub(crate) use exit::Result;
 pub use exit::{CliError, Exit};
 pub(crate) use options::{Form, Options, locale, resolve, speaks_utf8};
 

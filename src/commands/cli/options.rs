@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::command::Commands;
-use super::exit::CliError;
+use super::exit::{CliError, Result};
 use super::raw_args::RawArgs;
 use crate::config::{
     self, Arg, ArgValue, Config, Environment, Lists, Settings, Value, Values, args,
@@ -79,11 +79,7 @@ impl Options {
 }
 
 /// Joins the command line with environment and configuration. Reads the configuration file and nothing else.
-pub(crate) fn resolve(
-    raw: &RawArgs,
-    env: Environment,
-    commands: Commands,
-) -> Result<Options, CliError> {
+pub(crate) fn resolve(raw: &RawArgs, env: Environment, commands: Commands) -> Result<Options> {
     let named = match raw.values.get(args::CONFIG.spec.id) {
         Some(Value::Path(path)) => Some(path.clone()),
         _ => args::CONFIG.spec.variable.and_then(|name| env.get(name)).map(PathBuf::from),

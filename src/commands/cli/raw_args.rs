@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
 use super::command::{CommandSpec, Commands};
-use super::exit::CliError;
+use super::exit::{CliError, Result};
 use super::parser::command_for;
 use crate::config::{Form, Value, Values};
 
@@ -29,7 +29,7 @@ pub(crate) enum Parsed {
 pub(crate) fn parse(
     commands: Commands,
     args: impl IntoIterator<Item = OsString>,
-) -> Result<Parsed, CliError> {
+) -> Result<Parsed> {
     let line: Vec<OsString> = args.into_iter().collect();
     let matches = match command_for(commands, &line).try_get_matches_from(line) {
         Ok(matches) => matches,
@@ -47,7 +47,7 @@ pub(crate) fn parse(
     Ok(Parsed::Run(RawArgs { command, values }))
 }
 
-fn refused(error: &clap::Error) -> Result<Parsed, CliError> {
+fn refused(error: &clap::Error) -> Result<Parsed> {
     let text = error.to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Parsed::Print(text)),

@@ -4,11 +4,12 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use warpscope_probes::inspect::env::{Inventory, Places, Progress, Sweep};
+use warpscope_probes::inspect::env::{Inventory, Progress};
 use warpscope_probes::live::CublasCopies;
 use warpscope_probes::trust;
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{Options, Result};
+use crate::commands::environments::inventory;
 use crate::commands::{elevated, output};
 use crate::config::args;
 use crate::engine::Target;
@@ -27,11 +28,11 @@ impl<'a> Libraries<'a> {
     }
 
     /// Copies to load for a device, best first: the one the user named, or those found that nobody else can have put there.
-    pub(crate) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
+    pub(crate) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>> {
         if let Some(path) = self.options.get(&args::CUBLAS) {
             return elevated::named("--cublas", &path).map(|path| vec![path]);
         }
-        let inventory = self.inventory.get_or_init(sweep);
+        let inventory = self.inventory.get_or_init(|| inventory(&mut Progress::silent()));
         let copies = CublasCopies::of(inventory, target.cuda.as_deref(), target.sm, trust::user());
         let vetted = copies.vet();
         for line in vetted.lines("cuBLAS", "name it with --cublas PATH") {
@@ -41,9 +42,4 @@ impl<'a> Libraries<'a> {
         }
         Ok(vetted.load)
     }
-}
-
-fn sweep() -> Inventory {
-    let sweep = Sweep { places: Places::here(Vec::new()), pids: Vec::new(), only_named: false };
-    sweep.run(&mut Progress::silent())
 }

@@ -11,7 +11,7 @@ impl Globs {
     /// Whether a name is meant.
     pub fn matches(&self, name: &str) -> bool {
         let mut words = self.words().peekable();
-        words.peek().is_none() || words.any(|word| matches(word.as_bytes(), name.as_bytes()))
+        words.peek().is_none() || words.any(|word| fits(word, name))
     }
 
     fn words(&self) -> impl Iterator<Item = &str> {
@@ -34,17 +34,20 @@ impl fmt::Display for Globs {
     }
 }
 
-/// Goes back to the last `*` only, so time is at most the product of the lengths.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
+/// Whether a name fits a pattern in which `*` stands for any letters and `?` for one. Goes back to the last `*` only, so time is at most
+/// the product of the lengths.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     let mut star = None;
     while n < name.len() {
         match pattern.get(p) {
-            Some(b'*') => {
+            Some('*') => {
                 star = Some((p, n));
                 p += 1;
             }
-            Some(letter) if *letter == b'?' || *letter == name[n] => {
+            Some(letter) if *letter == '?' || *letter == name[n] => {
                 p += 1;
                 n += 1;
             }
@@ -58,7 +61,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
             },
         }
     }
-    pattern[p..].iter().all(|letter| *letter == b'*')
+    pattern[p..].iter().all(|letter| *letter == '*')
 }
 
 #[cfg(test)]

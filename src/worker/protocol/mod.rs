@@ -16,7 +16,7 @@ mod sampling;
 pub use command::{Acquire, Command, ModelSize, Timing, TimingMode};
 pub use dtype::{OptionError, PathDtype};
 pub use event::{Ceiling, FirstBad, Hello, PathReport, PathSamples, WorkerEvent};
-pub use glob::Globs;
+pub use glob::{Globs, fits};
 pub use goal::{ArmReport, GoalReport, JudgedGoal, Strain};
 pub use gpu_report::{
     AutotuneRun, Candidate, CaseReport, DeviceHere, Holding, KernelReport, LeftOut, ListedGoal,
