@@ -154,10 +154,8 @@ impl Reader<'_> {
         for (name, layout) in table {
             let name = name.get_ref().to_string();
             let Some(values) = layout.get_ref().as_table() else {
-                self.problem(
-                    layout.span(),
-                    format!("`{LAYOUTS}.{}` must be a table", name.escape_debug()),
-                );
+                let name = name.escape_debug();
+                self.problem(layout.span(), format!("`{LAYOUTS}.{name}` must be a table"));
                 continue;
             };
             for (key, value) in values {
@@ -169,14 +167,13 @@ impl Reader<'_> {
                         layout.insert(spec.id, value);
                     }
                     Some((_, Err(why))) => self.problem(value.span(), format!("`{id}` {why}")),
-                    None => self.problem(
-                        key.span(),
-                        format!(
-                            "a layout has no `{}`; it has: {}",
-                            id.escape_debug(),
-                            LAYOUT_KEYS.join(", ")
-                        ),
-                    ),
+                    None => {
+                        let (id, known) = (id.escape_debug(), LAYOUT_KEYS.join(", "));
+                        self.problem(
+                            key.span(),
+                            format!("a layout has no `{id}`; it has: {known}"),
+                        );
+                    }
                 }
             }
         }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,11 +10,11 @@ pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 /// Longest time between frames.
 pub const INTERVAL_MAX: Duration = Duration::from_secs(60);
 /// Slowest and fastest replay.
-const FACTOR_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+const FACTOR_RANGE: RangeInclusive<f64> = 0.01..=1000.0;
 /// Shares of a memory.
-const SHARE_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1.0;
+const SHARE_RANGE: RangeInclusive<f64> = 0.01..=1.0;
 /// Shares that make sense as noise.
-const PERCENT_RANGE: std::ops::RangeInclusive<f64> = 0.0..=50.0;
+const PERCENT_RANGE: RangeInclusive<f64> = 0.0..=50.0;
 /// Widest and highest drawing.
 const CELLS_MAX: u16 = 1000;
 
@@ -146,18 +147,14 @@ impl Kind {
             Self::Span => span(text).map(Value::Span),
             Self::Size => size(text).filter(|bytes| *bytes > 0).map(Value::Size),
             Self::Count => text.parse().ok().map(Value::Count),
-            Self::Factor => {
-                text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
-            }
-            Self::Share => {
-                text.parse().ok().filter(|share| SHARE_RANGE.contains(share)).map(Value::Factor)
-            }
+            Self::Factor => number(text, FACTOR_RANGE).map(Value::Factor),
+            Self::Share => number(text, SHARE_RANGE).map(Value::Factor),
             Self::Cells => cells(text),
             Self::Shape => shape(text).map(Value::Shape),
             Self::Words => Some(Value::List(vec![text.to_owned()])),
             Self::Percent => {
-                let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
-                number.filter(|share| PERCENT_RANGE.contains(share)).map(Value::Percent)
+                let text = text.trim().trim_end_matches('%').trim_end();
+                number(text, PERCENT_RANGE).map(Value::Percent)
             }
         };
         parsed.ok_or_else(|| self.allowed())
@@ -263,6 +260,10 @@ fn span(text: &str) -> Option<Duration> {
         .iter()
         .find_map(|(suffix, unit)| seconds(text.strip_suffix(suffix)?.trim_end(), *unit))
         .or_else(|| humantime::parse_duration(text).ok())
+}
+
+fn number(text: &str, range: RangeInclusive<f64>) -> Option<f64> {
+    text.parse().ok().filter(|number| range.contains(number))
 }
 
 fn shape(text: &str) -> Option<[u32; 3]> {

@@ -2,47 +2,35 @@
 
 use std::cell::LazyCell;
 
-use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
+use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, Part, what_if};
 use warpscope_probes::{Frame, Gpu};
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args;
-use crate::config::args::WhatIf as When;
 use crate::features::what_if::{Policy, WhatIf};
 
 /// What the options say about GPUs that are not there.
-pub(crate) fn choice(options: &Options) -> Result<WhatIf, CliError> {
-    let mut named = Vec::new();
+pub(crate) fn choice(options: &Options) -> Result<WhatIf> {
+    let mut parts = Vec::new();
     for request in options.get(&args::GPUS) {
         let (count, part) = Catalogue::load().parse_request(&request).map_err(CliError::usage)?;
-        for _ in 0..count {
-            named.push(what_if(part, ordinal(&named)));
-        }
+        parts.extend((0..count).map(|_| part));
     }
-    let policy = match options.get(&args::WHAT_IF) {
-        When::Auto => Policy::Auto,
-        When::Always => Policy::Always,
-        When::Never => Policy::Never,
-    };
+    let policy = options.get(&args::WHAT_IF);
+    let named = numbered(parts.into_iter());
     Ok(WhatIf { policy, named, defaults: LazyCell::new(defaults) })
 }
 
 fn defaults() -> Vec<Gpu> {
-    let mut gpus = Vec::new();
-    for name in DEFAULT_WHAT_IF {
-        if let Ok(part) = Catalogue::load().find(name) {
-            gpus.push(what_if(part, ordinal(&gpus)));
-        }
-    }
-    gpus
+    numbered(DEFAULT_WHAT_IF.iter().filter_map(|name| Catalogue::load().find(name).ok()))
 }
 
-fn ordinal(gpus: &[Gpu]) -> u32 {
-    u32::try_from(gpus.len()).unwrap_or(u32::MAX)
+fn numbered(parts: impl Iterator<Item = &'static Part>) -> Vec<Gpu> {
+    (0..).zip(parts).map(|(at, part)| what_if(part, at)).collect()
 }
 
 /// Adds the named ones to a frame that is printed. Defaults are for looking at, not for printing.
-pub(crate) fn overlay(options: &Options, frame: &mut Frame) -> Result<(), CliError> {
+pub(crate) fn overlay(options: &Options, frame: &mut Frame) -> Result<()> {
     let mut what_if = choice(options)?;
     if what_if.policy == Policy::Auto {
         what_if.policy = Policy::Never;

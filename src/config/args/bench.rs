@@ -44,19 +44,16 @@ args! {
     BENCH: BenchMode = option("bench", "WHEN", Kind::OneOf(&["ask", "off", "auto", "on"]))
         .shorthands(&[("no-bench", "off")])
         .default("ask")
-        .variable("WARPSCOPE_BENCH")
-        .key("bench")
+        .setting("WARPSCOPE_BENCH", "bench")
         .key_help("When to benchmark idle GPUs: ask once and remember the answer; only on request (off); while the Bench tab is open (auto); or all the time (on). The CPU is benchmarked unless this is off, with at most 1 % of a core away from the Bench tab; the key b pauses")
         .help("When to benchmark idle GPUs: ask once and remember the answer; while the Bench tab is open (auto); all the time (on); nothing, the CPU included, until you press b (off)");
     BENCH_SHARE: f64 = option("bench-share", "PERCENT", Kind::Percent)
         .default("2%")
-        .variable("WARPSCOPE_BENCH_SHARE")
-        .key("bench_share")
+        .setting("WARPSCOPE_BENCH_SHARE", "bench_share")
         .help("Largest share of a GPU's time the benchmark may use");
     BENCH_MEMORY: u64 = option("bench-memory", "SIZE", Kind::Size)
         .default("256MiB")
-        .variable("WARPSCOPE_BENCH_MEMORY")
-        .key("bench_memory")
+        .setting("WARPSCOPE_BENCH_MEMORY", "bench_memory")
         .help("Most GPU memory the benchmark may use, not counting its context");
     BENCH_DEVICE: BenchDevice = option("device", "DEVICE", BenchDevice::KIND)
         .default("all")

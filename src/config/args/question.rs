@@ -58,8 +58,7 @@ args! {
         .default("auto")
         .help("Answer for the versions and binaries installed here; auto does so for the GPUs of this machine");
     RULES: Vec<PathBuf> = option("rules", "DIR", Kind::Folders)
-        .variable("WARPSCOPE_RULES")
-        .key("rules")
+        .setting("WARPSCOPE_RULES", "rules")
         .key_help("Folders of your own rules, besides the folder rules beside this file")
         .help("Read rules (*.toml) from this folder too; they take precedence over the built-in ones; may be repeated");
     INSPECTED: Vec<PathBuf> = operand(Form::Operand, "WHAT", Kind::Paths)

@@ -39,13 +39,11 @@ args! {
         .help("Work on this machine, over ssh, instead of here: a host, user@host, a name or pattern of ~/.ssh/config, or a group of the configuration; may be repeated");
     SSH: String = option("ssh", "COMMAND", Kind::Text)
         .default("ssh")
-        .variable("WARPSCOPE_SSH")
-        .key("ssh")
+        .setting("WARPSCOPE_SSH", "ssh")
         .help("Command that connects to hosts, its words separated by spaces");
     INSTALL: Install = option("install", "WHEN", Install::KIND)
         .default("ask")
-        .variable("WARPSCOPE_INSTALL")
-        .key("install")
+        .setting("WARPSCOPE_INSTALL", "install")
         .help("Send this program to hosts that lack it: ask once for each, never, or always");
     PROMETHEUS: Option<String> = option("prometheus", "URL", Kind::Text)
         .variable("WARPSCOPE_PROMETHEUS")

@@ -9,14 +9,15 @@ use super::spec::{Arg, ArgSpec, Form, operand, option};
 use crate::config::value::Kind;
 
 /// When to show GPUs of the catalogue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum WhatIf {
-    /// Where no real one answers, or where one is named.
+    /// While no real one answers.
+    #[default]
     Auto,
-    /// Always.
+    /// Beside the real ones.
     Always,
-    /// Never.
+    /// Not at all; only those that were named.
     Never,
 }
 
@@ -24,21 +25,18 @@ args! {
     INTERVAL: Duration = option("interval", "TIME", Kind::Interval)
         .short('i')
         .default("1s")
-        .variable("WARPSCOPE_INTERVAL")
-        .key("interval")
+        .setting("WARPSCOPE_INTERVAL", "interval")
         .key_help("Time between frames")
         .help("Time between frames, 0.1s to 60s; a bare number is seconds");
     GPUS: Vec<String> = option("gpu", "NAME", Kind::List)
         .short('g')
-        .variable("WARPSCOPE_GPU")
-        .key("gpus")
+        .setting("WARPSCOPE_GPU", "gpus")
         .key_help("GPUs of the catalogue to show as what-if, by name, alias or PCI id")
         .help("Show this GPU as what-if, by name, alias or PCI id: T4, \"RTX 3090\", 2xT4, 10de:1eb8; may be repeated");
     WHAT_IF: WhatIf = option("what-if", "WHEN", WhatIf::KIND)
         .shorthands(&[("no-what-if", "never")])
         .default("auto")
-        .variable("WARPSCOPE_WHAT_IF")
-        .key("what_if")
+        .setting("WARPSCOPE_WHAT_IF", "what_if")
         .key_help("When to show GPUs of the catalogue")
         .help("When to show GPUs of the catalogue: auto does when no real one responds or --gpu names one");
     LIBRARY: Option<PathBuf> = option("library", "PATH", Kind::Path)

@@ -135,6 +135,13 @@ pub(super) const fn operand(form: Form, value_name: &'static str, kind: Kind) ->
     ArgSpec { form, value_name, kind, ..BASE }
 }
 
+impl ArgSpec {
+    /// Its environment variable and its key in the configuration file.
+    pub(super) const fn setting(self, variable: &'static str, key: &'static str) -> Self {
+        Self { variable: Some(variable), key: Some(key), ..self }
+    }
+}
+
 /// One method for each field of [`ArgSpec`] that most arguments leave alone.
 macro_rules! setters {
     ($($field:ident: $type:ty => $value:expr;)+) => {
@@ -152,7 +159,6 @@ setters! {
     default: &'static str => Some(default);
     variable: &'static str => Some(variable);
     implied_by: &'static [(&'static str, EnvRule)] => implied_by;
-    key: &'static str => Some(key);
     key_help: &'static str => Some(key_help);
     conflicts: &'static [&'static str] => conflicts;
     several: bool => several;

@@ -8,19 +8,8 @@ use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu};
 
+pub use crate::config::args::WhatIf as Policy;
 pub use picker::Picker;
-
-/// When the default what-if GPUs are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// While there is no real GPU.
-    #[default]
-    Auto,
-    /// Beside the real ones.
-    Always,
-    /// Not at all; only those that were named.
-    Never,
-}
 
 /// GPUs of the catalogue in view.
 #[derive(Debug, Default)]
