@@ -8,17 +8,18 @@ use warpscope_probes::Frame;
 use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, HOSTS, Options, Result, STYLE};
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, outcome, selected_devices, target,
+    Ran, blocker_in, conclude, each, first_frame_of, heading, none_matches, outcome,
+    selected_devices, target,
 };
-use crate::commands::{identity, output};
+use crate::commands::identity;
 use crate::config::args;
 use crate::engine::{Target, contradicted_rules};
 use crate::worker::gpu::ProbeRound;
-use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere};
+use crate::worker::{Acquire, DeviceHere};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -54,32 +55,19 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 
 /// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted_rules or a device was not probed to
 /// the end; 3: there is no GPU.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let exe = std::env::current_exe()?;
     let wanted: Vec<&Probe> =
         probes().filter(|probe| options.get(&args::ONLY_PROBES).matches(probe.id)).collect();
     if wanted.is_empty() {
-        let all: Vec<_> = probes().map(|probe| probe.id).collect();
-        let (asked, all) = (options.get(&args::ONLY_PROBES), all.join(", "));
-        return Err(CliError::Usage(format!("no probe matches {asked}; probes: {all}")));
+        let all = probes().map(|probe| probe.id);
+        return Err(none_matches("probe", &options.get(&args::ONLY_PROBES), all));
     }
     let devices = selected_devices(options, &exe)?;
     let frame = first_frame_of(options).ok();
     let libraries = Libraries::new(options);
     let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
-    let results = each(options, devices, run)?;
-    let fine = results.iter().all(DeviceResult::is_fine);
-    if options.get(&args::JSON) {
-        output::json(&ProbeResult { schema: BENCH_SCHEMA, gpus: results })?;
-    }
-    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
-}
-
-/// What `--json` gives.
-#[derive(Debug, Serialize)]
-struct ProbeResult {
-    schema: u32,
-    gpus: Vec<DeviceResult>,
+    conclude(options, each(options, devices, run)?)
 }
 
 /// What one device did.
@@ -107,21 +95,13 @@ struct Dispute {
     says: String,
 }
 
-impl DeviceResult {
-    fn is_fine(&self) -> bool {
-        let wrong = |report: &ProbeReport| report.answer == Answer::WrongOutput;
-        let complete = self.probes.len() == self.wanted && self.paused.is_none();
-        complete && !self.interrupted && self.disputed.is_empty() && !self.probes.iter().any(wrong)
-    }
-}
-
 fn on_device(
     options: &Options,
     exe: &Path,
     (here, frame): (DeviceHere, Option<&Frame>),
     wanted: &[&Probe],
     libraries: &Libraries<'_>,
-) -> Result<DeviceResult, CliError> {
+) -> Result<DeviceResult> {
     let blocker = blocker_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
     let mut result = DeviceResult {
         here,
@@ -145,12 +125,12 @@ fn on_device(
     round.date(target.driver.as_deref(), &identity::today());
     result.probes = round.reports;
     result.paused = round.paused;
-    conclude(&mut result, &target);
+    judge(&mut result, &target);
     Ok(result)
 }
 
 /// Lays the reports beside the rules, and keeps those of real devices.
-fn conclude(result: &mut DeviceResult, target: &Target) {
+fn judge(result: &mut DeviceResult, target: &Target) {
     let base = RuleBase::builtin();
     for report in &result.probes {
         let rules = contradicted_rules(base, report, target).into_iter();
@@ -169,35 +149,37 @@ fn conclude(result: &mut DeviceResult, target: &Target) {
 }
 
 impl Ran for DeviceResult {
+    fn is_fine(&self) -> bool {
+        let wrong = |report: &ProbeReport| report.answer == Answer::WrongOutput;
+        let complete = self.probes.len() == self.wanted && self.paused.is_none();
+        complete && !self.interrupted && self.disputed.is_empty() && !self.probes.iter().any(wrong)
+    }
+
     fn interrupted(&self) -> bool {
         self.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_table(self, out)
-    }
-}
-
-fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}\n", heading(&result.here))?;
-    let width = result.probes.iter().map(|report| report.id.len()).max().unwrap_or(0).max(5);
-    if !result.probes.is_empty() {
-        writeln!(out, "{:<width$}  {:<12}  what was found", "probe", "answer")?;
-    }
-    for report in &result.probes {
-        writeln!(out, "{:<width$}  {:<12}  {}", report.id, word(report.answer), report.detail)?;
-        let telling = !matches!(report.answer, Answer::Works | Answer::Unknown);
-        for (name, value) in report.facts.iter().filter(|_| telling) {
-            writeln!(out, "{:<width$}  {:<12}  {name}: {value}", "", "")?;
+        writeln!(out, "{}\n", heading(&self.here))?;
+        let width = self.probes.iter().map(|report| report.id.len()).max().unwrap_or(0).max(5);
+        if !self.probes.is_empty() {
+            writeln!(out, "{:<width$}  {:<12}  what was found", "probe", "answer")?;
         }
+        for report in &self.probes {
+            writeln!(out, "{:<width$}  {:<12}  {}", report.id, word(report.answer), report.detail)?;
+            let telling = !matches!(report.answer, Answer::Works | Answer::Unknown);
+            for (name, value) in report.facts.iter().filter(|_| telling) {
+                writeln!(out, "{:<width$}  {:<12}  {name}: {value}", "", "")?;
+            }
+        }
+        for Dispute { probe, rule, says } in &self.disputed {
+            writeln!(out, "\ndisputed: {probe} contradicts rule {rule}: {says}")?;
+        }
+        if let Some(why) = &self.paused {
+            writeln!(out, "stopped early: {why}")?;
+        }
+        writeln!(out, "\n{}\n", summary(self))
     }
-    for Dispute { probe, rule, says } in &result.disputed {
-        writeln!(out, "\ndisputed: {probe} contradicts rule {rule}: {says}")?;
-    }
-    if let Some(why) = &result.paused {
-        writeln!(out, "stopped early: {why}")?;
-    }
-    writeln!(out, "\n{}\n", summary(result))
 }
 
 fn word(answer: Answer) -> &'static str {

@@ -8,18 +8,16 @@ use serde::Serialize;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{MachineError, Route};
 
-use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, ON_GPU, Options, STYLE,
-};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, HOSTS, ON_GPU, Options, Result, STYLE};
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
-    GIVEN_UP, Ran, blocker, each, heading, outcome, reason, route_text, selected_devices,
+    GIVEN_UP, Ran, blocker, conclude, each, heading, none_matches, outcome, reason, route_text,
+    selected_devices,
 };
-use crate::commands::output;
 use crate::config::args;
 use crate::worker::{
-    Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Patience, Update,
-    WorkerEvent, not_done,
+    Acquire, CaseReport, Command, DeviceHere, Globs, Holding, Patience, Update, WorkerEvent,
+    not_done,
 };
 
 /// The command.
@@ -38,28 +36,16 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Runs the conformance cases on real devices. Code 0: all are right; 1: one is not, or was not run; 3: there is no GPU.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let exe = std::env::current_exe()?;
     let known = kernels().filter(|kernel| options.get(&args::KERNELS).matches(kernel.id)).count();
     if known == 0 {
-        let all: Vec<_> = kernels().map(|kernel| kernel.id).collect();
-        let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
-        return Err(CliError::Usage(format!("no kernel matches {asked}; kernels: {all}")));
+        let all = kernels().map(|kernel| kernel.id);
+        return Err(none_matches("kernel", &options.get(&args::KERNELS), all));
     }
     let results =
         each(options, selected_devices(options, &exe)?, |here| test(options, &exe, here))?;
-    let right = results.iter().all(DeviceResult::is_right);
-    if options.get(&args::JSON) {
-        output::json(&SelftestResult { schema: BENCH_SCHEMA, gpus: results })?;
-    }
-    Ok(if right { Exit::Fine } else { Exit::CheckFailed })
-}
-
-/// What `--json` gives.
-#[derive(Clone, Debug, Serialize)]
-struct SelftestResult {
-    schema: u32,
-    gpus: Vec<DeviceResult>,
+    conclude(options, results)
 }
 
 /// What one device did.
@@ -146,11 +132,6 @@ impl DeviceResult {
         Self { kernels: rows, here, holding: None, paused: None, interrupted: false }
     }
 
-    fn is_right(&self) -> bool {
-        let right = |row: &Row| matches!(row.outcome, Outcome::Right | Outcome::Absent);
-        self.kernels.iter().all(right)
-    }
-
     fn jobs(&self, hold: Acquire) -> Vec<Command> {
         let rows = self.kernels.iter().filter(|row| row.outcome == Outcome::NotRun);
         let jobs =
@@ -218,7 +199,7 @@ fn patience(options: &Options, simulated: bool) -> Patience {
     }
 }
 
-fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult, CliError> {
+fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult> {
     let simulated = here.device.simulated;
     let mut result = DeviceResult::new(here, &options.get(&args::KERNELS));
     result.paused = blocker(options, &result.here)?.map(|why| format!("{why}; --anyway runs"));
@@ -240,43 +221,45 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
 }
 
 impl Ran for DeviceResult {
+    fn is_fine(&self) -> bool {
+        let right = |row: &Row| matches!(row.outcome, Outcome::Right | Outcome::Absent);
+        self.kernels.iter().all(right)
+    }
+
     fn interrupted(&self) -> bool {
         self.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_table(self, out)
+        writeln!(out, "{}", heading(&self.here))?;
+        if let Some(holding) = &self.holding {
+            let context = holding.context_bytes.map(|bytes| format!("context {} MiB", bytes >> 20));
+            let cap = format!("at most {} MiB besides", holding.arena_cap_bytes >> 20);
+            let images = holding.images.iter().map(|(family, how)| format!("{family}: {how}"));
+            let parts: Vec<_> = context.into_iter().chain([cap]).chain(images).collect();
+            writeln!(out, "{}", parts.join(" · "))?;
+        }
+        writeln!(out)?;
+        let width = self.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
+        writeln!(out, "{:<width$}  cases  worst error  self   by", "kernel")?;
+        for row in &self.kernels {
+            let error =
+                row.worst_error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));
+            let (outcome, route) = (word(row.outcome), route_text(&row.route));
+            let Row { kernel, cases, .. } = row;
+            writeln!(out, "{kernel:<width$}  {cases:>5}  {error:>11}  {outcome:<7}  {route}")?;
+        }
+        writeln!(out)?;
+        for row in &self.kernels {
+            row.troubles.iter().chain(&row.notes).try_for_each(|why| writeln!(out, "{why}"))?;
+        }
+        match &self.paused {
+            Some(why) => writeln!(out, "stopped early: {why}")?,
+            None if self.interrupted => writeln!(out, "stopped early: interrupted")?,
+            None => {}
+        }
+        writeln!(out, "{}\n", summary(self))
     }
-}
-
-fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", heading(&result.here))?;
-    if let Some(holding) = &result.holding {
-        let context = holding.context_bytes.map(|bytes| format!("context {} MiB", bytes >> 20));
-        let cap = format!("at most {} MiB besides", holding.arena_cap_bytes >> 20);
-        let images = holding.images.iter().map(|(family, how)| format!("{family}: {how}"));
-        let parts: Vec<_> = context.into_iter().chain([cap]).chain(images).collect();
-        writeln!(out, "{}", parts.join(" · "))?;
-    }
-    writeln!(out)?;
-    let width = result.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
-    writeln!(out, "{:<width$}  cases  worst error  result   by", "kernel")?;
-    for row in &result.kernels {
-        let error = row.worst_error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));
-        let (outcome, route) = (word(row.outcome), route_text(&row.route));
-        let Row { kernel, cases, .. } = row;
-        writeln!(out, "{kernel:<width$}  {cases:>5}  {error:>11}  {outcome:<7}  {route}")?;
-    }
-    writeln!(out)?;
-    for row in &result.kernels {
-        row.troubles.iter().chain(&row.notes).try_for_each(|why| writeln!(out, "{why}"))?;
-    }
-    match &result.paused {
-        Some(why) => writeln!(out, "stopped early: {why}")?,
-        None if result.interrupted => writeln!(out, "stopped early: interrupted")?,
-        None => {}
-    }
-    writeln!(out, "{}\n", summary(result))
 }
 
 fn word(outcome: Outcome) -> &'static str {

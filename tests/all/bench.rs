@@ -197,7 +197,7 @@ mod command {
     use std::process::{Command, Stdio};
 
     use serde_json::Value;
-    use warpscope::commands::bench::decoder::{BenchRequest, run_with};
+    use warpscope::commands::bench::decoder::{BenchRequest, run};
 
     use super::once;
 
@@ -223,7 +223,7 @@ mod command {
         drop(input);
         assert!(writer.wait().expect("ends").success());
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = run_with(&exe, request, &mut out, &mut err).expect("writes");
+        let code = run(&exe, request, |_| Ok(()), (&mut out, &mut err)).expect("writes");
         Ended {
             code: code.code(),
             out: String::from_utf8(out).expect("text"),
@@ -296,7 +296,7 @@ mod command {
         }
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let missing = PathBuf::from("/nonexistent/warpscope");
-        run_with(&missing, &cpu(false), &mut out, &mut err).expect("writes");
+        run(&missing, &cpu(false), |_| Ok(()), (&mut out, &mut err)).expect("writes");
         assert!(String::from_utf8_lossy(&err).contains("did not start"));
     }
 

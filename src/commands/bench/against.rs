@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::commands::bench::interleave::{Side, take_turns};
-use crate::commands::cli::{CliError, Exit, Options};
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::compare::{Shown, outcome, show};
 use crate::commands::output;
 use crate::config::args;
@@ -11,7 +11,7 @@ use crate::runs::compare::{Design, Groups, Terms, compare_groups};
 use crate::runs::run_log::SampleMode;
 
 /// Judges this program against another one.
-pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit> {
     if options.get(&args::RECORD).is_some() {
         return Err(CliError::usage(
             "--record cannot be combined with --against; record each program separately",

@@ -1,6 +1,6 @@
 //! Options without effect on what else was asked for: ignored, they would be taken for measured.
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args::{self, BenchDevice};
 use crate::config::{AnyArg, ArgSpec, Layer};
 
@@ -22,7 +22,7 @@ const GOALS: Given = &[&args::GOALS];
 const CUBLAS: Given = &[&args::CUBLAS];
 
 /// Fails where something was given that what else was asked for has no use for.
-pub(super) fn check(options: &Options) -> Result<(), CliError> {
+pub(super) fn check(options: &Options) -> Result<()> {
     let device = options.get(&args::BENCH_DEVICE);
     let (cpu, against) = (device == BenchDevice::Cpu, options.get(&args::AGAINST).is_some());
     let goals = options.get(&args::GOALS);
@@ -62,7 +62,7 @@ mod tests {
     use crate::commands::cli::resolve;
     use crate::config::Environment;
 
-    fn checked(line: &str) -> Result<(), CliError> {
+    fn checked(line: &str) -> Result<()> {
         let words = ["warpscope", "bench"].into_iter().chain(line.split_whitespace());
         let Parsed::Run(raw) = parse(ALL, words.map(std::ffi::OsString::from))? else {
             panic!("{line}")

@@ -9,7 +9,7 @@ use crate::commands::bench::samples::keep_run;
 use crate::commands::bench::table::{fault, is_right, should_be_right, write_table};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::bench::timing::table::write_table as write_gpu_table;
-use crate::commands::cli::{CliError, Exit};
+use crate::commands::cli::{Exit, Result};
 use crate::commands::gpu::outcome::{Outcome, run as run_jobs};
 use crate::commands::gpu::session::Session;
 use crate::io::sink::jsonl;
@@ -34,7 +34,7 @@ pub struct BenchRequest {
 }
 
 /// What a child said until it ended, as `--json` gives it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BenchResult {
     /// [`BENCH_SCHEMA`].
     pub schema: u32,
@@ -57,46 +57,18 @@ pub struct BenchResult {
 impl BenchResult {
     /// Nothing yet.
     pub(crate) fn new(device: &str) -> Self {
-        Self {
-            schema: BENCH_SCHEMA,
-            device: device.to_owned(),
-            hello: None,
-            ceiling: None,
-            reports: Vec::new(),
-            samples: Vec::new(),
-            gpus: Vec::new(),
-            no_gpu: None,
-        }
+        Self { schema: BENCH_SCHEMA, device: device.to_owned(), ..Self::default() }
     }
 }
 
-/// Runs the benchmark in a child of the same program. Exit code 0: every path is as it should be; 1: one is not, or the child
-/// died; 2: the request names something unknown.
-pub fn run(request: &BenchRequest, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
-    run_with(&std::env::current_exe()?, request, out, err)
-}
-
-/// As [`run`], with the program to start.
-pub fn run_with(
+/// Runs the benchmark in a child, a worker of this program, and does more before the result is printed. Exit code 0: every path is as it
+/// should be; 1: one is not, or the child died; 2: the request names something unknown.
+pub fn run(
     exe: &Path,
     request: &BenchRequest,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> io::Result<Exit> {
-    let nothing = |_: &mut BenchResult| Ok(());
-    run_and(exe, request, nothing, (out, err)).map_err(|error| match error {
-        CliError::Output(error) => error,
-        other => io::Error::other(other.to_string()),
-    })
-}
-
-/// As [`run_with`], and does more before the result is printed.
-pub(crate) fn run_and(
-    exe: &Path,
-    request: &BenchRequest,
-    more: impl FnOnce(&mut BenchResult) -> Result<(), CliError>,
+    more: impl FnOnce(&mut BenchResult) -> Result<()>,
     (out, err): (&mut dyn Write, &mut dyn Write),
-) -> Result<Exit, CliError> {
+) -> Result<Exit> {
     let read = CpuOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
     let options = match read {
         Ok(options) => options,
@@ -118,7 +90,7 @@ pub(crate) fn show(
     outcome: &Outcome,
     request: &BenchRequest,
     (out, err): (&mut dyn Write, &mut dyn Write),
-) -> Result<Exit, CliError> {
+) -> Result<Exit> {
     if request.json {
         out.write_all(&jsonl::pretty(result).map_err(io::Error::from)?)?;
     } else {
@@ -148,7 +120,7 @@ pub(crate) fn show(
 }
 
 /// Has the CPU measured by a worker of a program. What it said before it died is kept.
-fn measure_cpu(exe: &Path, options: CpuOptions) -> Result<(BenchResult, Outcome), CliError> {
+fn measure_cpu(exe: &Path, options: CpuOptions) -> Result<(BenchResult, Outcome)> {
     let mut result = BenchResult::new(CPU);
     let mut outcome = Outcome::default();
     let jobs = options.commands();

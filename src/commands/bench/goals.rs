@@ -9,18 +9,20 @@ use warpscope_kernels::gpu::family::kernels;
 use warpscope_probes::Frame;
 
 use crate::commands::bench::check_record;
-use crate::commands::cli::{CliError, Exit, Options};
+use crate::commands::bench::samples::{keep, records};
+use crate::commands::bench::table::figure;
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned::Tuned;
 use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, outcome, selected_devices, target,
+    Ran, blocker_in, each, exit, first_frame_of, heading, none_matches, outcome, selected_devices,
+    target,
 };
 use crate::commands::{identity, output};
 use crate::config::args;
-use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
-use crate::runs::run_log::{End, Record, SampleMode, Taken};
+use crate::runs::run_log::{Record, SampleMode};
 use crate::runs::samples::{Key, Point};
 use crate::text::clean;
 use crate::worker::goals::{GOALS, Goal, Own, Verdict};
@@ -31,14 +33,13 @@ use crate::worker::{
 
 /// Measures every goal a person means on the devices a person means. Code 0: everything was measured and no floor missed; 1: otherwise; 3: there
 /// is no GPU.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let exe = std::env::current_exe()?;
     let wanted: Vec<&Goal> =
         GOALS.iter().filter(|goal| options.get(&args::KERNELS).matches(goal.id)).collect();
     if wanted.is_empty() {
-        let all: Vec<_> = GOALS.iter().map(|goal| goal.id).collect();
-        let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
-        return Err(CliError::Usage(format!("no goal matches {asked}; goals: {all}")));
+        let all = GOALS.iter().map(|goal| goal.id);
+        return Err(none_matches("goal", &options.get(&args::KERNELS), all));
     }
     check_record(options)?;
     let devices = selected_devices(options, &exe)?;
@@ -46,21 +47,17 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let libraries = Libraries::new(options);
     let on = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
     let results = each(options, devices, on)?;
-    let fine = results.iter().all(DeviceResult::is_fine);
+    let exit = exit(&results);
     if let Some(path) = options.get(&args::RECORD) {
-        let keep = || -> Result<(), crate::io::sink::RecordError> {
-            let mut journal = Recorder::open_as(Holds::RunLog, &path, FileLimits::default())?;
-            let mut records = results.iter().flat_map(|result| result.records(frame.as_ref()));
-            records.try_for_each(|record| journal.write(&record))
-        };
-        keep().map_err(CliError::usage)?;
+        let records = results.iter().flat_map(|result| result.records(frame.as_ref()));
+        keep(&path, records).map_err(CliError::usage)?;
     }
     if options.get(&args::JSON) {
         let driver = frame.and_then(|frame| frame.driver.versions.driver.last().cloned());
         let date = identity::today();
         output::json(&GoalsResult { schema: BENCH_SCHEMA, date, driver, gpus: results })?;
     }
-    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
+    Ok(exit)
 }
 
 /// What `--json` gives.
@@ -102,11 +99,6 @@ struct Row {
 }
 
 impl DeviceResult {
-    fn is_fine(&self) -> bool {
-        let missed = self.goals.iter().any(|row| row.verdict == Verdict::Missed);
-        self.outcome.is_fine() && !missed
-    }
-
     fn handle(&mut self, update: Update) {
         let Some(WorkerEvent::Goal(report)) = self.outcome.handle(update) else { return };
         let sm = self.here.device.sm;
@@ -147,14 +139,7 @@ impl DeviceResult {
         if let Some(frame) = frame {
             identity::add_machine(&mut run, frame);
         }
-        let at_ms = identity::now_ms();
-        let samples = points.iter().map(|point| point.t_ns.len() as u64).sum();
-        let taken =
-            |point| Record::Point(Box::new(Taken { at_ms: Some(at_ms), point, window: None }));
-        let mut records = vec![Record::Run(Box::new(run))];
-        records.extend(points.into_iter().map(taken));
-        records.push(Record::End(End { at_ms, samples, ..End::default() }));
-        records
+        records(run, points)
     }
 }
 
@@ -164,7 +149,7 @@ fn on_device(
     (here, frame): (DeviceHere, Option<&Frame>),
     wanted: &[&Goal],
     libraries: &Libraries<'_>,
-) -> Result<DeviceResult, CliError> {
+) -> Result<DeviceResult> {
     let blocker = blocker_in(options, &here, frame).map(|why| format!("{why}; --anyway measures"));
     let cublas = match blocker {
         Some(_) => Vec::new(),
@@ -206,54 +191,52 @@ fn missing(goal: &Goal, here: &DeviceHere) -> Option<String> {
 }
 
 impl Ran for DeviceResult {
+    fn is_fine(&self) -> bool {
+        let missed = self.goals.iter().any(|row| row.verdict == Verdict::Missed);
+        self.outcome.is_fine() && !missed
+    }
+
     fn interrupted(&self) -> bool {
         self.outcome.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_table(self, out)
-    }
-}
-
-fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", heading(&result.here))?;
-    if let Some(line) = result.tuned.line() {
-        writeln!(out, "{}", clean(&line, false))?;
-    }
-    writeln!(out)?;
-    if result.here.device.simulated {
-        writeln!(out, "simulated: no ratios\n")?;
-    }
-    let width = |text: fn(&Row) -> usize| result.goals.iter().map(text).max().unwrap_or(0).max(8);
-    let (names, beside) = (width(|row| row.report.goal.len()), width(|row| against(row).len()));
-    if !result.goals.is_empty() {
-        writeln!(
-            out,
-            "{:<names$}  {:<beside$} {:>9} {:>7} {:>6} {:>6}  {:<12} weights",
-            "goal", "against", "figure", "±", "floor", "target", "verdict"
-        )?;
-    }
-    let number = |value: Option<f64>, digits: usize| {
-        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
-    };
-    for row in &result.goals {
-        let (unit, digits) = if row.report.against.is_some() { ("", 3) } else { (" µs", 1) };
-        let figure = number(row.figure, digits) + if row.figure.is_some() { unit } else { "" };
-        write!(out, "{:<names$}  {:<beside$} ", row.report.goal, against(row))?;
-        write!(out, "{figure:>9} {:>7} ", number(row.spread, digits))?;
-        write!(out, "{:>6} {:>6}  ", number(row.floor, 2), number(row.target, 2))?;
-        writeln!(out, "{:<12} {}", row.verdict.words(), row.report.cache)?;
-        if row.verdict == Verdict::Missed {
-            writeln!(out, "{:<names$}  {}", "", row.profile)?;
-        } else if let Some(words) = row.report.own.clocks.words() {
-            writeln!(out, "{:<names$}  {words}", "")?;
+        writeln!(out, "{}", heading(&self.here))?;
+        if let Some(line) = self.tuned.line() {
+            writeln!(out, "{}", clean(&line, false))?;
         }
+        writeln!(out)?;
+        if self.here.device.simulated {
+            writeln!(out, "simulated: no ratios\n")?;
+        }
+        let width = |text: fn(&Row) -> usize| self.goals.iter().map(text).max().unwrap_or(0).max(8);
+        let (names, beside) = (width(|row| row.report.goal.len()), width(|row| against(row).len()));
+        if !self.goals.is_empty() {
+            writeln!(
+                out,
+                "{:<names$}  {:<beside$} {:>9} {:>7} {:>6} {:>6}  {:<12} weights",
+                "goal", "against", "figure", "±", "floor", "target", "verdict"
+            )?;
+        }
+        for row in &self.goals {
+            let (unit, digits) = if row.report.against.is_some() { ("", 3) } else { (" µs", 1) };
+            let value = figure(row.figure, digits) + if row.figure.is_some() { unit } else { "" };
+            write!(out, "{:<names$}  {:<beside$} ", row.report.goal, against(row))?;
+            write!(out, "{value:>9} {:>7} ", figure(row.spread, digits))?;
+            write!(out, "{:>6} {:>6}  ", figure(row.floor, 2), figure(row.target, 2))?;
+            writeln!(out, "{:<12} {}", row.verdict.words(), row.report.cache)?;
+            if row.verdict == Verdict::Missed {
+                writeln!(out, "{:<names$}  {}", "", row.profile)?;
+            } else if let Some(words) = row.report.own.clocks.words() {
+                writeln!(out, "{:<names$}  {words}", "")?;
+            }
+        }
+        for (goal, why) in &self.absent {
+            writeln!(out, "{goal}: unavailable: {why}")?;
+        }
+        self.outcome.write(out)?;
+        writeln!(out)
     }
-    for (goal, why) in &result.absent {
-        writeln!(out, "{goal}: unavailable: {why}")?;
-    }
-    result.outcome.write(out)?;
-    writeln!(out)
 }
 
 fn against(row: &Row) -> &str {
@@ -308,7 +291,7 @@ mod tests {
 
     fn table(result: &DeviceResult) -> String {
         let mut out = Vec::new();
-        write_table(result, &mut out).expect("writes");
+        result.write_table(&mut out).expect("writes");
         String::from_utf8(out).expect("text")
     }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::commands::bench::samples::points_of;
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args;
 use crate::runs::compare::Series;
 use crate::runs::samples::{Key, Point};
@@ -34,7 +34,7 @@ pub(crate) fn take_turns(
     programs: [&Path; 2],
     options: &Options,
     mut block_done: impl FnMut(usize, usize),
-) -> Result<[Side; 2], CliError> {
+) -> Result<[Side; 2]> {
     let blocks = options.get(&args::BLOCKS).clamp(1, MAX_BLOCKS) as usize;
     let mut sides = [Side::new(), Side::new()];
     for (done, side) in order(blocks).enumerate() {

@@ -12,9 +12,9 @@ pub(crate) mod timing;
 use std::path::Path;
 
 use super::output;
-use crate::commands::bench::decoder::{BenchRequest, BenchResult, run_and, show};
+use crate::commands::bench::decoder::{BenchRequest, BenchResult, run as run_once, show};
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, ON_GPU, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, ON_GPU, Options, Result, STYLE,
 };
 use crate::commands::gpu::outcome::Outcome;
 use crate::config::args::{self, BenchDevice};
@@ -36,14 +36,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ON_GPU,
         &[&args::SHAPE, &args::FULL, &args::VARIANT, &args::TUNE_VARIANTS],
         &[&args::GOALS, &args::CUBLAS],
-        &[
-            &args::RECORD,
-            &args::KEEP_IN_HISTORY,
-            &args::AGAINST,
-            &args::BLOCKS,
-            &args::FAIL_ON,
-            &args::NOISE,
-        ],
+        &[&args::RECORD, &args::KEEP_IN_HISTORY],
+        &[&args::AGAINST, &args::BLOCKS, &args::FAIL_ON, &args::NOISE],
         &[&args::JSON, &args::MARKDOWN, &args::CSV],
         STYLE,
         HOSTS,
@@ -70,7 +64,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Runs the benchmark once and prints what it reached.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     conflicts::check(options)?;
     if options.get(&args::TUNE_VARIANTS) {
         return tune(options);
@@ -91,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Measures once on the devices asked for, and prints and keeps the result.
-fn measure(options: &Options) -> Result<Exit, CliError> {
+fn measure(options: &Options) -> Result<Exit> {
     let request = BenchRequest {
         device: options.get(&args::DEVICE),
         profiles: vec![options.get(&args::PROFILE)],
@@ -102,10 +96,10 @@ fn measure(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let (mut out, mut err) = (output::stdout(), output::stderr());
     let exit = match part(options) {
-        BenchDevice::Cpu => run_and(&exe, &request, |_| Ok(()), (&mut out, &mut err))?,
+        BenchDevice::Cpu => run_once(&exe, &request, |_| Ok(()), (&mut out, &mut err))?,
         BenchDevice::All => {
             let more = |result: &mut BenchResult| add_gpus(options, &exe, result);
-            run_and(&exe, &request, more, (&mut out, &mut err))?
+            run_once(&exe, &request, more, (&mut out, &mut err))?
         }
         BenchDevice::Gpu => {
             let mut result = BenchResult::new("gpu");
@@ -120,14 +114,14 @@ fn measure(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Opens the journal once before anything is measured: afterwards is too late to learn that it cannot be written.
-pub(crate) fn check_record(options: &Options) -> Result<(), CliError> {
+pub(crate) fn check_record(options: &Options) -> Result<()> {
     let Some(path) = options.get(&args::RECORD) else { return Ok(()) };
     let opened = Recorder::open_as(Holds::RunLog, &path, Limits::default());
     opened.map(drop).map_err(CliError::usage)
 }
 
 /// Tries the variants of kernels. Those of the CPU are chosen by its instructions.
-fn tune(options: &Options) -> Result<Exit, CliError> {
+fn tune(options: &Options) -> Result<Exit> {
     if options.get(&args::BENCH_DEVICE) == BenchDevice::Cpu {
         return Err(CliError::usage("--tune applies to GPU kernels, not to the CPU"));
     }
@@ -149,7 +143,7 @@ fn part(options: &Options) -> BenchDevice {
 }
 
 /// The GPUs' part, where there is one: the CPU's is worth printing without it.
-fn add_gpus(options: &Options, exe: &Path, result: &mut BenchResult) -> Result<(), CliError> {
+fn add_gpus(options: &Options, exe: &Path, result: &mut BenchResult) -> Result<()> {
     match timing::measure(options, exe) {
         Ok(gpus) => result.gpus = gpus,
         Err(CliError::NoGpu(why)) => {

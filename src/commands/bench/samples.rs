@@ -6,40 +6,49 @@ use crate::commands::bench::decoder::BenchResult;
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::identity;
 use crate::io::sink::{Holds, Limits, RecordError, Recorder};
-use crate::runs::run_log::{Device, End, Record, SampleMode, Taken};
+use crate::runs::run_log::{Device, End, Identity, Record, SampleMode, Taken};
 use crate::runs::samples::{Key, Point, Shape};
 use crate::worker::precision::{is_default, precision};
-use crate::worker::{PathSamples, SampleClocks};
+use crate::worker::{Hello, PathSamples, SampleClocks};
 
 /// Writes the run into a journal: who ran what, every sample, how it ended.
 pub(crate) fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
+    let own = result.hello.as_ref().map(|hello| {
+        let device = Some(hello.device_name.as_str());
+        let points = result.samples.iter().flat_map(|path| points_of(path, device));
+        records(identity_of(hello), points.collect())
+    });
+    keep(path, result.gpus.iter().flat_map(GpuResult::records).chain(own.into_iter().flatten()))
+}
+
+/// Appends records to a journal.
+pub(crate) fn keep(
+    path: &Path,
+    mut records: impl Iterator<Item = Record>,
+) -> Result<(), RecordError> {
     let mut journal = Recorder::open_as(Holds::RunLog, path, Limits::default())?;
-    for record in result.gpus.iter().flat_map(GpuResult::records) {
-        journal.write(&record)?;
-    }
-    if result.hello.is_none() {
-        return Ok(());
-    }
-    let device = result.hello.as_ref().map(|hello| hello.device_name.clone());
+    records.try_for_each(|record| journal.write(&record))
+}
+
+/// A run as lines of a journal.
+pub(crate) fn records(run: Identity, points: Vec<Point>) -> Vec<Record> {
+    let at_ms = identity::now_ms();
+    let samples = points.iter().map(|point| point.t_ns.len() as u64).sum();
+    let taken = |point| Record::Point(Box::new(Taken { at_ms: Some(at_ms), point, window: None }));
+    let mut records = vec![Record::Run(Box::new(run))];
+    records.extend(points.into_iter().map(taken));
+    records.push(Record::End(End { at_ms, samples, ..End::default() }));
+    records
+}
+
+/// The CPU that was measured, and its kernels.
+fn identity_of(hello: &Hello) -> Identity {
     let mut run = identity::here(identity::own_command());
     run.regime = SampleMode::Sustained;
-    run.devices =
-        device.iter().map(|name| Device { name: name.clone(), ..Device::default() }).collect();
-    let kernels = result.hello.iter().flat_map(|hello| &hello.kernels);
-    run.libraries = kernels
-        .filter_map(|kernel| kernel.split_once(' '))
-        .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
-        .collect();
-    journal.write(&Record::Run(Box::new(run)))?;
-    let mut samples = 0;
-    for path in &result.samples {
-        for point in points_of(path, device.as_deref()) {
-            samples += point.t_ns.len() as u64;
-            let taken = Taken { at_ms: Some(identity::now_ms()), point, window: None };
-            journal.write(&Record::Point(Box::new(taken)))?;
-        }
-    }
-    journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, ..End::default() }))
+    run.devices = vec![Device { name: hello.device_name.clone(), ..Device::default() }];
+    let kernels = hello.kernels.iter().filter_map(|kernel| kernel.split_once(' '));
+    run.libraries = kernels.map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect();
+    run
 }
 
 /// Decode steps and prompts of one path of the small model. What the scheduler interrupted is kept, and marked.

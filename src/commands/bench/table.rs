@@ -80,10 +80,12 @@ pub(crate) fn write_head(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{share:>8} {error:>8}  tokens  text")
 }
 
+/// A number with so many digits, or a dash.
+pub(crate) fn figure(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+}
+
 pub(crate) fn write_row(report: &PathReport, out: &mut dyn Write) -> io::Result<()> {
-    let figure = |value: Option<f64>, digits: usize| {
-        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
-    };
     let star = if report.cache_resident == Some(true) { "*" } else { " " };
     let share = figure(report.read_bandwidth_share, 2) + star;
     let error = report.error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));

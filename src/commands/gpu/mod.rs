@@ -17,19 +17,21 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use warpscope_kernels::cuda::advice;
 use warpscope_kernels::gpu::{DeviceFacts, Route};
-use warpscope_probes::Frame;
+use warpscope_probes::{Frame, Gpu};
 
 use super::output;
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::frames;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::args;
 use crate::engine::Target;
 use crate::worker::scheduler::{Blocker, conditions};
 use crate::worker::{
-    Command, DeviceHere, Limits, Update, WorkerEvent, WorkerFailure, WorkerTarget,
+    BENCH_SCHEMA, Command, DeviceHere, Globs, Limits, Update, WorkerEvent, WorkerFailure,
+    WorkerTarget,
 };
 
 /// How long NVML may show the utilisation of a process that has ended: it is a mean over up to a second, and on an H200 92 % were still shown when the
@@ -40,7 +42,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Why nothing more is tried.
 pub(crate) const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
 
-/// Every device the driver shows, or why there is none.
 /// How long a process on a GPU may be silent where nothing else is asked for: what is timed warms up for ten seconds first.
 pub(crate) fn patience(options: &Options) -> Duration {
     options.get(&args::PATIENCE).unwrap_or(Duration::from_secs(60))
@@ -52,7 +53,8 @@ pub(crate) fn limits(options: &Options) -> Limits {
     Limits { busy, ..Limits::command(patience(options)) }
 }
 
-pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
+/// Every device the driver shows, or why there is none.
+fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>> {
     let mut found = Vec::new();
     let mut why = None;
     let ask =
@@ -81,13 +83,16 @@ pub(crate) fn reason(failure: &WorkerFailure) -> String {
 }
 
 /// The devices a person means.
-pub(crate) fn selected_devices(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
+pub(crate) fn selected_devices(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>> {
     choose::choose(devices(exe, patience(options))?, &options.get(&args::ON_GPU))
         .map_err(CliError::Usage)
 }
 
 /// What a device did, one after the other.
 pub(crate) trait Ran {
+    /// Whether everything was done, and nothing is wrong.
+    fn is_fine(&self) -> bool;
+
     /// Whether the user ended it.
     fn interrupted(&self) -> bool;
 
@@ -99,8 +104,8 @@ pub(crate) trait Ran {
 pub(crate) fn each<T: Ran>(
     options: &Options,
     devices: Vec<DeviceHere>,
-    mut run: impl FnMut(DeviceHere) -> Result<T, CliError>,
-) -> Result<Vec<T>, CliError> {
+    mut run: impl FnMut(DeviceHere) -> Result<T>,
+) -> Result<Vec<T>> {
     let mut results = Vec::new();
     for here in devices {
         let result = run(here)?;
@@ -118,8 +123,37 @@ pub(crate) fn each<T: Ran>(
     Ok(results)
 }
 
+/// Prints what was done as JSON where that is asked for, and judges it.
+pub(crate) fn conclude<T: Ran + Serialize>(options: &Options, gpus: Vec<T>) -> Result<Exit> {
+    #[derive(Serialize)]
+    struct Results<T> {
+        schema: u32,
+        gpus: Vec<T>,
+    }
+    let exit = exit(&gpus);
+    if options.get(&args::JSON) {
+        output::json(&Results { schema: BENCH_SCHEMA, gpus })?;
+    }
+    Ok(exit)
+}
+
+/// The code that results stand for.
+pub(crate) fn exit<T: Ran>(results: &[T]) -> Exit {
+    if results.iter().all(T::is_fine) { Exit::Fine } else { Exit::CheckFailed }
+}
+
+/// An error where none of these is asked for.
+pub(crate) fn none_matches<'a>(
+    what: &str,
+    asked: &Globs,
+    all: impl Iterator<Item = &'a str>,
+) -> CliError {
+    let all = all.collect::<Vec<_>>().join(", ");
+    CliError::Usage(format!("no {what} matches {asked}; {what}s: {all}"))
+}
+
 /// Why a device is not to be used now. A stand-in disturbs nobody.
-pub(crate) fn blocker(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
+pub(crate) fn blocker(options: &Options, here: &DeviceHere) -> Result<Option<String>> {
     if options.get(&args::ANYWAY) || here.device.simulated {
         return Ok(None);
     }
@@ -128,7 +162,7 @@ pub(crate) fn blocker(options: &Options, here: &DeviceHere) -> Result<Option<Str
 }
 
 /// What NVML shows now.
-pub(crate) fn first_frame_of(options: &Options) -> Result<Frame, CliError> {
+pub(crate) fn first_frame_of(options: &Options) -> Result<Frame> {
     frames::first_frame(open_source(options, AtEnd::Stop)?)
 }
 
@@ -167,11 +201,8 @@ enum Seen {
 }
 
 fn seen(frame: Option<&Frame>, here: &DeviceHere) -> Seen {
-    let gpu = |frame: &Frame| frame.gpus.iter().position(|gpu| gpu.key == here.uuid);
-    let Some((frame, gpu)) = frame.and_then(|frame| Some((frame, gpu(frame)?))) else {
-        return Seen::Nothing;
-    };
-    conditions(frame, &frame.gpus[gpu], &[]).blocker.map_or(Seen::Free, Seen::Blocked)
+    let Some((frame, gpu)) = shown(frame, here) else { return Seen::Nothing };
+    conditions(frame, gpu, &[]).blocker.map_or(Seen::Free, Seen::Blocked)
 }
 
 /// What is seen once a utilisation that no listed process accounts for has passed, or nobody looks again.
@@ -184,19 +215,27 @@ fn settled(mut now: Seen, mut again: impl FnMut() -> Option<Seen>) -> Seen {
     now
 }
 
+/// A device in what NVML shows.
+pub(crate) fn shown<'a>(
+    frame: Option<&'a Frame>,
+    here: &DeviceHere,
+) -> Option<(&'a Frame, &'a Gpu)> {
+    let frame = frame?;
+    Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?))
+}
+
+/// The newest CUDA that the driver of a device serves.
+pub(crate) fn cuda(device: &DeviceFacts) -> String {
+    format!("{}.{}", device.driver_cuda / 1000, device.driver_cuda % 1000 / 10)
+}
+
 /// The device as the rules ask about it.
 pub(crate) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
-    let gpu =
-        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
-    match gpu {
+    match shown(frame, here) {
         Some((frame, gpu)) => Target::from_gpu(gpu, &frame.driver),
         None => Target {
             uuid: Some(here.uuid.clone()),
-            cuda: Some(format!(
-                "{}.{}",
-                here.device.driver_cuda / 1000,
-                here.device.driver_cuda % 1000 / 10
-            )),
+            cuda: Some(cuda(&here.device)),
             what_if: false,
             ..Target::of_sm(&*here.device.name, here.device.sm)
         },
@@ -206,8 +245,8 @@ pub(crate) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
 /// The line above what a device did.
 pub(crate) fn heading(here: &DeviceHere) -> String {
     let DeviceHere { uuid, device } = here;
-    let DeviceFacts { name, sm, driver_cuda, simulated, .. } = device;
-    let cuda = format!("{}.{}", driver_cuda / 1000, driver_cuda % 1000 / 10);
+    let DeviceFacts { name, sm, simulated, .. } = device;
+    let cuda = cuda(device);
     let simulated = if *simulated { " · simulated: no timings" } else { "" };
     format!("{name} · {sm} · {uuid} · CUDA {cuda}{simulated}")
 }

@@ -8,7 +8,7 @@ use warpscope_kernels::gpu::MachineError;
 use super::progress::Progress;
 use super::session::{Session, talk};
 use super::{GIVEN_UP, reason};
-use crate::commands::cli::CliError;
+use crate::commands::cli::Result;
 use crate::text::clean;
 use crate::worker::{Command, Update, WorkerEvent, not_done};
 
@@ -74,7 +74,7 @@ pub(crate) fn run(
     session: &Session<'_>,
     jobs: Vec<Command>,
     mut handle: impl FnMut(Update),
-) -> Result<bool, CliError> {
+) -> Result<bool> {
     let progress = Progress::new(jobs.len());
     let mut done = 0;
     let interrupted = talk(session, jobs, |update| {

@@ -29,9 +29,7 @@ pub(crate) fn cache(env: &Environment) -> Result<TuningCache, String> {
 
 /// The circumstances of a device, as far as NVML shows them.
 pub(crate) fn situation(here: &DeviceHere, frame: Option<&Frame>) -> Situation {
-    let seen =
-        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
-    match seen {
+    match super::shown(frame, here) {
         Some((frame, gpu)) => {
             Situation::of(gpu, frame.driver.versions.driver.last().map(String::as_str))
         }

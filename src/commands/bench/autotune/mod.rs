@@ -7,30 +7,28 @@ use serde::Serialize;
 use warpscope_kernels::gpu::GpuKernel;
 use warpscope_probes::Frame;
 
+use super::table::figure;
 use super::timing::{regime_of, selected};
 use crate::commands::bench::timing::table::regime_words;
-use crate::commands::cli::{CliError, Exit, Options};
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned::situation;
 use crate::commands::gpu::{
-    Ran, blocker_in, each, first_frame_of, heading, outcome, selected_devices, tuned,
+    Ran, blocker_in, conclude, each, first_frame_of, heading, outcome, selected_devices, tuned,
 };
 use crate::commands::identity::now_ms;
-use crate::commands::output;
 use crate::config::args;
 use crate::io::sink::tuning_cache;
 use crate::runs::compare::Call;
 use crate::text::clean;
 use crate::worker::gpu::size;
 use crate::worker::tuning::{Choice, Judged, Situation, choose};
-use crate::worker::{
-    Acquire, BENCH_SCHEMA, Command, DeviceHere, Globs, Timing, TimingMode, Update, WorkerEvent,
-};
+use crate::worker::{Acquire, Command, DeviceHere, Globs, Timing, TimingMode, Update, WorkerEvent};
 
 /// Times the variants of kernels, and keeps which is best. Code 0: all were tried that can be; 1: one is wrong, or a device was not
 /// tuned to the end; 3: there is no GPU.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let exe = std::env::current_exe()?;
     let kernels = selected(options)?;
     let path = tuned::file(&options.env).ok_or_else(|| {
@@ -40,18 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     tuned::cache(&options.env).map_err(CliError::Failed)?;
     let devices = selected_devices(options, &exe)?;
     let results = each(options, devices, |here| on_device(options, &exe, here, (&kernels, &path)))?;
-    let fine = results.iter().all(DeviceResult::is_fine);
-    if options.get(&args::JSON) {
-        output::json(&TuneResult { schema: BENCH_SCHEMA, gpus: results })?;
-    }
-    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
-}
-
-/// What `--json` gives.
-#[derive(Debug, Serialize)]
-struct TuneResult {
-    schema: u32,
-    gpus: Vec<DeviceResult>,
+    conclude(options, results)
 }
 
 /// What was found on one device.
@@ -82,7 +69,7 @@ fn on_device(
     exe: &Path,
     here: DeviceHere,
     (kernels, path): (&[&GpuKernel], &Path),
-) -> Result<DeviceResult, CliError> {
+) -> Result<DeviceResult> {
     let frame = frame_of(options, &here)?;
     let frame = frame.as_ref();
     let paused = blocker_in(options, &here, frame).map(|why| format!("{why}; --anyway tunes"));
@@ -110,7 +97,7 @@ fn on_device(
 }
 
 /// What NVML shows; a stand-in is not asked after. Without it a device is only used when told to.
-pub(crate) fn frame_of(options: &Options, here: &DeviceHere) -> Result<Option<Frame>, CliError> {
+pub(crate) fn frame_of(options: &Options, here: &DeviceHere) -> Result<Option<Frame>> {
     if here.device.simulated {
         return Ok(None);
     }
@@ -131,11 +118,6 @@ fn jobs(options: &Options, regime: TimingMode, kernels: &[&GpuKernel]) -> Vec<Co
 }
 
 impl DeviceResult {
-    fn is_fine(&self) -> bool {
-        let wrong = self.choices.iter().flat_map(|choice| &choice.candidates).any(|one| one.wrong);
-        !wrong && self.outcome.is_fine()
-    }
-
     fn handle(&mut self, update: Update) {
         match self.outcome.handle(update) {
             Some(WorkerEvent::Autotune(contest)) => self.choices.push(choose(&contest)),
@@ -150,7 +132,7 @@ impl DeviceResult {
     }
 
     /// Keeps what was chosen beside what was before. The file is read anew: another tuning may have ended meanwhile.
-    fn keep(&mut self, path: &Path) -> Result<(), CliError> {
+    fn keep(&mut self, path: &Path) -> Result<()> {
         let known = self.choices.iter().any(|choice| choice.chosen.is_some());
         self.not_kept = if self.here.device.simulated {
             Some("the device is simulated, so its times mean nothing".to_owned())
@@ -194,6 +176,11 @@ impl DeviceResult {
 }
 
 impl Ran for DeviceResult {
+    fn is_fine(&self) -> bool {
+        let wrong = self.choices.iter().flat_map(|choice| &choice.candidates).any(|one| one.wrong);
+        !wrong && self.outcome.is_fine()
+    }
+
     fn interrupted(&self) -> bool {
         self.outcome.interrupted
     }
@@ -221,9 +208,6 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{:>10} {:>6}", "µs", "ratio")?;
     let mut line =
         |words: [&str; 3], (median, ratio): (Option<f64>, Option<f64>), verdict: &str| {
-            let figure = |value: Option<f64>, digits: usize| {
-                value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
-            };
             let (median, ratio) = (figure(median.map(|ns| ns / 1e3), 2), figure(ratio, 3));
             let [id, size, name] = words;
             write!(out, "{id:<kernel$}  {size:<22} {name:<variant$} {median:>10} {ratio:>6}  ")?;

@@ -11,16 +11,16 @@ use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{GpuKernel, Shape};
 
 use crate::commands::bench::autotune::frame_of;
-use crate::commands::bench::samples::points_of_model;
+use crate::commands::bench::samples::{points_of_model, records};
 use crate::commands::bench::timing::jobs::{jobs, only_paths};
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::tuned::Tuned;
-use crate::commands::gpu::{blocker_in, outcome, selected_devices};
+use crate::commands::gpu::{blocker_in, cuda, outcome, selected_devices};
 use crate::commands::identity;
 use crate::config::args;
-use crate::runs::run_log::{Device, End, Identity, Record, SampleMode, Taken};
+use crate::runs::run_log::{Device, Identity, Record, SampleMode};
 use crate::runs::samples as points;
 use crate::runs::samples::{Key, Point};
 use crate::worker::{
@@ -58,7 +58,7 @@ pub struct GpuResult {
 }
 
 /// Times the kernels a person means on the devices a person means, or says why there is no device.
-pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
+pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>> {
     let kernels = if only_paths(options) { Vec::new() } else { selected(options)? };
     let devices = selected_devices(options, exe)?;
     if let Some(variant) = options.get(&args::VARIANT) {
@@ -77,7 +77,7 @@ pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, C
 }
 
 /// The kernels asked for.
-pub(crate) fn selected(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
+pub(crate) fn selected(options: &Options) -> Result<Vec<&'static GpuKernel>> {
     let kernels: Vec<_> = kernels().filter(|kernel| is_selected(options, kernel)).collect();
     if kernels.is_empty() {
         let why = format!("no kernel matches {} in these formats", options.get(&args::KERNELS));
@@ -91,7 +91,7 @@ pub(crate) fn selected(options: &Options) -> Result<Vec<&'static GpuKernel>, Cli
 }
 
 /// Fails where a kernel has no variant of this name on a device, and says which it has.
-fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Result<(), CliError> {
+fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Result<()> {
     for kernel in kernels {
         let variants = (kernel.variants)(&here.device);
         if variants.iter().any(|variant| variant.name == name) {
@@ -136,7 +136,7 @@ fn time(
     exe: &Path,
     here: DeviceHere,
     kernels: &[&GpuKernel],
-) -> Result<GpuResult, CliError> {
+) -> Result<GpuResult> {
     let frame = frame_of(options, &here)?;
     let blocker = blocker_in(options, &here, frame.as_ref());
     let mut result = GpuResult {
@@ -221,8 +221,7 @@ impl GpuResult {
             TimingMode::Sustained => SampleMode::Sustained,
         };
         run.driver.clone_from(&self.driver);
-        run.cuda =
-            Some(format!("{}.{}", device.driver_cuda / 1000, device.driver_cuda % 1000 / 10));
+        run.cuda = Some(cuda(device));
         run.devices = vec![Device {
             name: device.name.clone(),
             uuid: Some(self.here.uuid.clone()),
@@ -246,13 +245,7 @@ impl GpuResult {
         if points.is_empty() {
             return Vec::new();
         }
-        let samples = points.iter().map(|point| point.t_ns.len() as u64).sum();
-        let at_ms = Some(identity::now_ms());
-        let taken = |point| Record::Point(Box::new(Taken { at_ms, point, window: None }));
-        let mut records = vec![Record::Run(Box::new(self.identity()))];
-        records.extend(points.into_iter().map(taken));
-        records.push(Record::End(End { at_ms: identity::now_ms(), samples, ..End::default() }));
-        records
+        records(self.identity(), points)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use warpscope_kernels::gpu::{Limiter, Route};
 
-use crate::commands::bench::table::{write_head, write_row as write_path};
+use crate::commands::bench::table::{figure, write_head, write_row as write_path};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::gpu::{heading, route_text};
 use crate::text::clean;
@@ -185,9 +185,6 @@ fn write_row(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let spread = Spread::of(report.samples_ns.iter().copied());
-    let figure = |value: Option<f64>, digits: usize| {
-        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
-    };
     let rate = |amount: f64, unit: f64| {
         spread.filter(|_| amount > 0.0).map(|spread| amount / spread.median * 1e9 / unit)
     };
