@@ -7,7 +7,7 @@ use warpscope_probes::Timestamp;
 
 use super::compare::{duration, percent};
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::output::file::Target;
 use crate::config::{Environment, args, state_folder};
 use crate::io::sink::export::wisdom;
@@ -38,7 +38,7 @@ pub(crate) fn winners_path(env: &Environment) -> Option<PathBuf> {
     Some(state_folder(env)?.join("tune").join("winners.json"))
 }
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let target = options.get(&args::WISDOM);
     let target = target.as_deref().map(|path| Target { path, force: options.get(&args::FORCE) });
     target.map(|target| target.check()).transpose()?;
@@ -74,7 +74,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// The one kernel they are of: a file of kernel_tuner's holds no other.
-fn kernel(winners: &[&Winner]) -> Result<String, CliError> {
+fn kernel(winners: &[&Winner]) -> Result<String> {
     let names: BTreeSet<&str> = winners.iter().map(|winner| winner.key.name.as_str()).collect();
     let mut all = names.iter();
     match (all.next(), all.next()) {

@@ -18,20 +18,21 @@ use sha1_smol::Sha1;
 use warpscope_probes::trust;
 
 pub(crate) use self::call::{Answer, call};
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args;
 use crate::io::source::hosts::{HostName, Ssh};
+use crate::worker::fits;
 
 /// Most hosts at once: each is a process here.
 const MOST: usize = 256;
 
 /// The hosts that `--host` names, each once, in their order: of a group of the configuration, a pattern of ssh's configuration, or themselves.
-pub(crate) fn named(options: &Options) -> Result<Vec<HostName>, CliError> {
+pub(crate) fn named(options: &Options) -> Result<Vec<HostName>> {
     resolve(&options.get(&args::HOSTS), options)
 }
 
 /// The same, of any names.
-pub(crate) fn resolve(names: &[String], options: &Options) -> Result<Vec<HostName>, CliError> {
+pub(crate) fn resolve(names: &[String], options: &Options) -> Result<Vec<HostName>> {
     let mut hosts = Vec::new();
     for name in names {
         if let Some(group) = options.hosts.get(name) {
@@ -53,11 +54,10 @@ pub(crate) fn resolve(names: &[String], options: &Options) -> Result<Vec<HostNam
     hosts.iter().map(|host| host.parse().map_err(CliError::Usage)).collect()
 }
 
-fn matching(pattern: &str, options: &Options) -> Result<Vec<String>, CliError> {
+fn matching(pattern: &str, options: &Options) -> Result<Vec<String>> {
     let home = options.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let known = home.map(|home| ssh_config::hosts(&home.join(".ssh"))).unwrap_or_default();
-    let fitting: Vec<String> =
-        known.into_iter().filter(|host| ssh_config::fits(pattern, host)).collect();
+    let fitting: Vec<String> = known.into_iter().filter(|host| fits(pattern, host)).collect();
     if fitting.is_empty() {
         return Err(CliError::Usage(format!("--host {pattern}: no Host of ~/.ssh/config fits it")));
     }
@@ -65,7 +65,7 @@ fn matching(pattern: &str, options: &Options) -> Result<Vec<String>, CliError> {
 }
 
 /// The command that connects. With elevated privileges there is none: it would be the caller's choice.
-pub(crate) fn ssh(options: &Options) -> Result<Ssh, CliError> {
+pub(crate) fn ssh(options: &Options) -> Result<Ssh> {
     if let Some(why) = trust::elevated() {
         return Err(CliError::Usage(format!("--host: {why}, so no other program is started")));
     }

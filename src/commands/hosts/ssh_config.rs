@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use warpscope_probes::bounded::{self, Accept};
 
+use crate::worker::fits;
+
 /// Longest configuration that is read, and how deep files include others.
 const LONGEST: u64 = 1 << 20;
 const DEPTH: usize = 4;
@@ -59,23 +61,6 @@ fn included(name: &str, folder: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
-}
-
-/// Whether a name fits a pattern of `*` and `?`.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    // Which beginnings of the name the pattern so far fits.
-    let mut fitting = vec![false; name.len() + 1];
-    fitting[0] = true;
-    for part in pattern {
-        let before = fitting.clone();
-        for at in 0..fitting.len() {
-            let one = at > 0 && before[at - 1] && (part == '?' || name[at - 1] == part);
-            fitting[at] = if part == '*' { before[at] || (at > 0 && fitting[at - 1]) } else { one };
-        }
-    }
-    fitting[name.len()]
 }
 
 #[cfg(test)]

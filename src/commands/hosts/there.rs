@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::offer::offer;
 use super::{Answer, build, call, checks, named, plans, ssh};
-use crate::commands::cli::{CliError, CommandSpec, Exit, Form, Options};
+use crate::commands::cli::{CliError, CommandSpec, Exit, Form, Options, Result};
 use crate::commands::output;
 use crate::config::args;
 use crate::io::sink::table::Style;
@@ -22,11 +22,7 @@ const OURS: [&str; 4] = ["--host", "--ssh", "--install", "--config"];
 pub(super) type Outcome = Result<Answer, Trouble>;
 
 /// Runs a command, as it was given here, on every host, at once. Exits with the highest code of all.
-pub(crate) fn run(
-    options: &Options,
-    command: &CommandSpec,
-    line: &[OsString],
-) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options, command: &CommandSpec, line: &[OsString]) -> Result<Exit> {
     let hosts = named(options)?;
     let mut words = theirs(line)?;
     let table = table_of(command).filter(|_| {
@@ -42,12 +38,8 @@ pub(crate) fn run(
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
         let calls: Vec<_> =
             hosts.iter().map(|host| scope.spawn(|| call(&ssh, host, &script, None))).collect();
-        let lost = || {
-            Err(Trouble {
-                what: "the thread that asked it failed".to_owned(),
-                remedy: String::new(),
-            })
-        };
+        let what = "the thread that asked it failed";
+        let lost = || Err(Trouble { what: what.to_owned(), remedy: String::new() });
         calls.into_iter().map(|call| call.join().unwrap_or_else(|_| lost())).collect()
     });
     let outcomes =
@@ -73,7 +65,7 @@ fn table_of(command: &CommandSpec) -> Option<Table> {
 }
 
 /// The words of a command line that are for the other side: without this program's name and what says where to connect.
-fn theirs(line: &[OsString]) -> Result<Vec<String>, CliError> {
+fn theirs(line: &[OsString]) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut line = line.iter().skip(1);
     let mut literal = false;
@@ -124,7 +116,7 @@ struct HostAnswer<'a> {
     error: Option<String>,
 }
 
-fn show(options: &Options, outcomes: Vec<(&HostName, Outcome)>) -> Result<Exit, CliError> {
+fn show(options: &Options, outcomes: Vec<(&HostName, Outcome)>) -> Result<Exit> {
     let code = highest(&outcomes);
     if options.form() == Form::Json {
         let hosts = outcomes.into_iter().map(|(host, outcome)| answer_of(host, outcome)).collect();

@@ -7,21 +7,21 @@ mod past;
 mod reference;
 mod report;
 mod run_log;
-mod scratch;
 mod session;
 mod show;
 mod watch;
 mod workspace;
 
+use std::fs::Permissions;
 use std::io::{self, IsTerminal};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::output::file::Target;
 use crate::commands::signals::Signals;
 use crate::commands::tune::run_log::RunLog;
-use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::session::{Session, read};
 use crate::commands::tuned::winners_path;
 use crate::config::args;
@@ -36,14 +36,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     more: "The spec is a TOML file: a command that prints name=... t_us=... lines, or a GPU kernel in CUDA C++, PTX or machine code with its launch; how to check its result; shapes, number formats and parameter values. `restrictions` leave combinations out, `budget` limits how many are tried, and `strategy` is \"grid\", \"random\" or \"local\"; `metrics` and `objective` are computed from what was measured. A candidate with a wrong result is never timed. Correct ones are timed interleaved with the baseline. In a terminal, every save of a source starts a new search; Ctrl-C stops and keeps what was measured. Runs are kept in $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history; the winners beside them, for `warpscope tuned`.\n\
            Exits with 0 if a correct candidate was found for every shape, with 1 if not or if none could be judged, and with 3 if the kernel needs a GPU and there is none.",
     args: &[
-        &[
-            &args::TUNE_SPEC,
-            &args::TUNE_ONCE,
-            &args::TUNE_RESUME,
-            &args::RECORD,
-            &args::TUNE_EXPORT,
-            &args::FORCE,
-        ],
+        &[&args::TUNE_SPEC, &args::TUNE_ONCE, &args::TUNE_RESUME],
+        &[&args::RECORD, &args::TUNE_EXPORT, &args::FORCE],
         &[&args::JSON],
         STYLE,
         CONFIG_FILE,
@@ -63,7 +57,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Tunes what the spec says.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let path = &options.get(&args::TUNE_SPEC);
     let folder = folder_of(path)?;
     let spec = read(path)?;
@@ -80,15 +74,14 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let export = options.get(&args::TUNE_EXPORT);
     let export = export.as_deref().map(|path| Target { path, force });
     export.map_or(Ok(None), |target| target.check())?;
-    let show = Show::new(
-        view(options.get(&args::JSON)),
-        output::style(options),
-        RunLog::open(options, &spec)?,
-    );
+    let log = RunLog::open(options, &spec)?;
+    let show = Show::new(view(options.get(&args::JSON)), output::style(options), log);
+    let private = Permissions::from_mode(0o700);
+    let scratch = tempfile::Builder::new().prefix("warpscope-tune-").permissions(private).tempdir();
     let mut session = Session {
         path,
         folder: &folder,
-        scratch: Scratch::new().map_err(failed)?,
+        scratch: scratch.map_err(failed)?,
         libraries,
         signals,
         watching,
@@ -107,8 +100,7 @@ fn failed(error: io::Error) -> CliError {
 }
 
 /// Where commands run: the folder of the spec.
-fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
-    let wrong = |error: io::Error| CliError::Usage(format!("{}: {error}", path.display()));
-    let path = path.canonicalize().map_err(wrong)?;
+fn folder_of(path: &Path) -> Result<PathBuf> {
+    let path = path.canonicalize().map_err(CliError::at(path))?;
     Ok(path.parent().unwrap_or(Path::new("/")).to_owned())
 }

@@ -79,17 +79,17 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
         or_empty(interval),
         or_empty(against),
         or_empty(facts.against_best.map(percent)),
-        or_empty(
-            facts
-                .error
-                .map(|error| if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }),
-        ),
+        or_empty(facts.error.map(error)),
         or_empty(facts.roof_share.map(|share| format!("{:.0} %", share * 100.0))),
         or_empty(facts.vendor_share.map(|share| format!("{share:.2}x"))),
         or_empty(trial.said.registers.map(|count| registers(count, trial.said.local_bytes))),
         remark(trial),
     ];
     Row { order, cells }
+}
+
+fn error(error: f64) -> String {
+    if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }
 }
 
 /// `40`, or `64 + 16 B` where a thread keeps some of what it has in memory.
@@ -172,11 +172,8 @@ pub(crate) fn table(
     rows.truncate(most);
     let mut text = grid(&columns(&rows), &rows, style);
     let more = [(left_out, "more"), (waiting, "not tried")];
-    let more: Vec<String> = more
-        .iter()
-        .filter(|row| row.0 > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+    let more = more.iter().filter(|row| row.0 > 0);
+    let more: Vec<String> = more.map(|(count, word)| format!("{count} {word}")).collect();
     if !more.is_empty() {
         text += &format!("{}\n", more.join(", "));
     }

@@ -6,7 +6,7 @@ use warpscope_probes::private;
 
 use super::super::identity::{self, now_ms};
 use super::super::output;
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::commands::compare::known::noise_file_path;
 use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
@@ -24,7 +24,7 @@ pub(crate) struct RunLog {
 
 impl RunLog {
     /// The journal that was named, else one by the name of the spec beside this program's state. Only the former has to be there.
-    pub(crate) fn open(options: &Options, spec: &Spec) -> Result<Self, CliError> {
+    pub(crate) fn open(options: &Options, spec: &Spec) -> Result<Self> {
         let (path, is_wanted) = match options.get(&args::RECORD) {
             Some(path) => (Some(path.clone()), true),
             None => (usual(options, spec), false),

@@ -1,10 +1,12 @@
 //! A tune session: one search after another, each begun by a save.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use warpscope_kernels::cpu::{fma_flop_per_s, read_bytes_per_s};
 use warpscope_probes::bounded::{self, Accept};
 
@@ -12,11 +14,10 @@ use super::cache::Cache;
 use super::facts::Roof;
 use super::show::Show;
 use super::watch::{Watch, files};
-use crate::commands::cli::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit, Result};
 use crate::commands::identity::now_ms;
 use crate::commands::output::file::Target;
 use crate::commands::signals::Signals;
-use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::workspace::Workspace;
 use crate::io::sink::export::tuned;
 use crate::io::sink::noise_file::machine;
@@ -46,7 +47,7 @@ struct Outcome {
 pub(crate) struct Session<'a> {
     pub(crate) path: &'a Path,
     pub(crate) folder: &'a Path,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: TempDir,
     pub(crate) libraries: Libraries,
     pub(crate) signals: Signals,
     pub(crate) watching: bool,
@@ -61,7 +62,7 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     /// Iterations until the user ends them; one where nothing is watched.
-    pub(crate) fn follow(&mut self, mut spec: Spec) -> Result<Exit, CliError> {
+    pub(crate) fn follow(&mut self, mut spec: Spec) -> Result<Exit> {
         let mut changes = Vec::new();
         loop {
             let outcome = self.iterate(&spec, &changes)?;
@@ -79,7 +80,7 @@ impl Session<'_> {
     }
 
     /// How the program ends after an iteration; nothing where the next save is waited for.
-    fn ended(&mut self, outcome: &Outcome) -> Result<Option<Exit>, CliError> {
+    fn ended(&mut self, outcome: &Outcome) -> Result<Option<Exit>> {
         let signal = self.signals.came();
         if self.watching && signal.is_none() {
             return Ok(None);
@@ -124,7 +125,7 @@ impl Session<'_> {
     }
 
     /// One state of the source from build to verdict.
-    fn iterate(&mut self, spec: &Spec, changes: &[String]) -> Result<Outcome, CliError> {
+    fn iterate(&mut self, spec: &Spec, changes: &[String]) -> Result<Outcome> {
         let mut watched = match files(self.folder, &spec.sources) {
             Ok(watched) => watched,
             Err(why) if !self.watching => return Err(CliError::Usage(why)),
@@ -181,11 +182,18 @@ impl Session<'_> {
             }
             !seen.1.is_empty()
         };
-        let mut workspace =
-            Workspace::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
-        workspace.cache = self.show.cache.clone();
         let winners = self.winners.as_deref().map(|path| state_file::read(path, Winners::parse));
-        workspace.winners = winners.and_then(Result::ok).unwrap_or_default();
+        let mut workspace = Workspace {
+            spec,
+            folder: self.folder,
+            scratch: self.scratch.path(),
+            stop: &stop,
+            libraries: &self.libraries,
+            builds: BTreeMap::new(),
+            cache: self.show.cache.clone(),
+            winners: winners.and_then(Result::ok).unwrap_or_default(),
+            wanted: BTreeMap::new(),
+        };
         match workspace.prepare() {
             Ok(()) => {}
             Err(Halt::Interrupted) => return (Board::default(), None),
@@ -225,7 +233,7 @@ impl Session<'_> {
     }
 
     /// Exports what was tried; where nothing was, an earlier file stays.
-    fn write(&mut self, board: &Board) -> Result<(), CliError> {
+    fn write(&mut self, board: &Board) -> Result<()> {
         let Some(target) = &mut self.export else { return Ok(()) };
         let Some(results) = tuned(board, now_ms()) else { return Ok(()) };
         target.write(|out| out.write_all(&results?))?;
@@ -258,9 +266,7 @@ fn roof(kind: Kind) -> Roof {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Result<Spec, CliError> {
-    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
-    let text = bounded::text(path, Accept::Files, MAX_SPEC);
-    let text = text.map_err(|error| wrong(error.to_string()))?;
+pub(crate) fn read(path: &Path) -> Result<Spec> {
+    let text = bounded::text(path, Accept::Files, MAX_SPEC).map_err(CliError::at(path))?;
     parse(&path.display().to_string(), &text).map_err(CliError::usage)
 }

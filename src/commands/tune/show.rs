@@ -96,13 +96,9 @@ impl Show {
     /// A text in place of the one before.
     fn draw(&mut self, text: &str) {
         let width = self.style.width.unwrap_or(80).saturating_sub(1).max(1);
-        let lines: Vec<String> = text
-            .lines()
-            .map(|line| {
-                let line = clean(line, self.style.ascii).into_owned();
-                fit(&line, width, self.style.ascii).into_owned()
-            })
-            .collect();
+        let ascii = self.style.ascii;
+        let shown = |line| fit(&clean(line, ascii), width, ascii).into_owned();
+        let lines: Vec<String> = text.lines().map(shown).collect();
         let mut out = output::stdout();
         let drawn =
             out.erase_lines(self.drawn).and_then(|()| writeln!(out, "{}", lines.join("\n")));

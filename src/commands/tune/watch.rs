@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use warpscope_probes::bounded;
 
 use crate::io::sink::history::Fnv;
+use crate::worker::fits;
 
 /// Time between two looks.
 pub(crate) const LOOK: Duration = Duration::from_millis(300);
@@ -71,38 +72,13 @@ fn walk(folder: &Path, parts: &[&str], depth: usize, found: &mut Vec<PathBuf>) {
         }
         if deep && is_folder {
             enter(entry.path(), parts);
-        } else if !deep && matches(part, &name) {
+        } else if !deep && fits(part, &name) {
             enter(entry.path(), rest);
         }
     }
     if deep {
         walk(folder, rest, depth + 1, found);
     }
-}
-
-/// `*` any letters, `?` one.
-fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut star, mut place) = (0, None, 0);
-    while place < name.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, place));
-                at += 1;
-            }
-            Some(letter) if *letter == '?' || *letter == name[place] => {
-                at += 1;
-                place += 1;
-            }
-            _ => {
-                let Some((from, start)) = star else { return false };
-                star = Some((from, start + 1));
-                (at, place) = (from + 1, start + 1);
-            }
-        }
-    }
-    pattern[at..].iter().all(|letter| *letter == '*')
 }
 
 /// How files look now; one that is gone has nothing.
@@ -259,7 +235,7 @@ mod tests {
             ("**", "x", true),
             ("ab", "abc", false),
         ] {
-            assert_eq!(matches(pattern, name), want, "{pattern} {name}");
+            assert_eq!(fits(pattern, name), want, "{pattern} {name}");
         }
     }
 

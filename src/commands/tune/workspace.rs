@@ -10,7 +10,6 @@ use warpscope_probes::private;
 use crate::commands::cli::WORKER;
 use crate::commands::process::{self, End, MAX_OUTPUT};
 use crate::commands::tune::cache::Cache;
-use crate::commands::tune::scratch::Scratch;
 use crate::io::sink::noise_file::machine;
 use crate::tuner::{
     Board, CUDA_ARGUMENT, Candidate, CandidateRun, Cuda, ENERGY, FIND, Fault, Halt, Invalid, Job,
@@ -26,12 +25,12 @@ pub(super) type Wanted = Result<Vec<f64>, String>;
 /// Where one state of the source is built and run.
 pub(crate) struct Workspace<'a> {
     pub(super) spec: &'a Spec,
-    folder: &'a Path,
-    pub(super) scratch: &'a Scratch,
-    stop: &'a dyn Fn() -> bool,
-    libraries: &'a Libraries,
+    pub(super) folder: &'a Path,
+    pub(super) scratch: &'a Path,
+    pub(super) stop: &'a dyn Fn() -> bool,
+    pub(super) libraries: &'a Libraries,
     /// By candidate, where builds differ by it.
-    builds: BTreeMap<usize, Result<(), Invalid>>,
+    pub(super) builds: BTreeMap<usize, Result<(), Invalid>>,
     /// What earlier searches measured.
     pub(crate) cache: Option<Rc<Cache>>,
     /// Winners of earlier searches.
@@ -40,28 +39,7 @@ pub(crate) struct Workspace<'a> {
     pub(super) wanted: BTreeMap<usize, Wanted>,
 }
 
-impl<'a> Workspace<'a> {
-    pub(crate) fn new(
-        spec: &'a Spec,
-        folder: &'a Path,
-        scratch: &'a Scratch,
-        stop: &'a dyn Fn() -> bool,
-        libraries: &'a Libraries,
-    ) -> Self {
-        let (builds, wanted) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            spec,
-            folder,
-            scratch,
-            stop,
-            libraries,
-            builds,
-            cache: None,
-            winners: Winners::default(),
-            wanted,
-        }
-    }
-
+impl Workspace<'_> {
     /// Builds what all candidates share; nothing where each has a build of its own. Before that, whether there is a GPU for them.
     pub(crate) fn prepare(&self) -> Result<(), Halt> {
         if self.spec.cuda.is_some() {
@@ -77,48 +55,45 @@ impl<'a> Workspace<'a> {
     fn find_device(&self) -> Result<(), Halt> {
         let device = self.spec.device.clone().unwrap_or_default();
         let words = [own()?, WORKER.to_owned(), CUDA_ARGUMENT.to_owned(), FIND.to_owned(), device];
-        let ended = self.start(&words, self.spec.timeout);
-        let ended = ended.map_err(|why| invalid(Fault::Runtime, why))?;
-        match ended.end {
-            End::Stopped => Err(Halt::Interrupted),
-            End::Timeout => Err(invalid(Fault::Runtime, "the driver does not answer".to_owned())),
-            End::Exit(status) if process::complaint(status).is_none() => Ok(()),
-            End::Exit(_) => {
-                let said = process::head(&ended.stderr, 1).concat();
-                let said = said.strip_prefix("warpscope: ").unwrap_or(&said).to_owned();
-                Err(invalid(Fault::Constraints, said))
-            }
+        let late = || invalid(Fault::Runtime, "the driver does not answer".to_owned());
+        let (complaint, ended) = self.finish(&words, self.spec.timeout, Fault::Runtime, late)?;
+        if complaint.is_none() {
+            return Ok(());
         }
+        let said = process::head(&ended.stderr, 1).concat();
+        let said = said.strip_prefix("warpscope: ").unwrap_or(&said).to_owned();
+        Err(invalid(Fault::Constraints, said))
     }
 
     fn make(&self, values: &BTreeMap<String, String>) -> Result<(), Halt> {
         let Some(build) = &self.spec.build else { return Ok(()) };
-        let words = build.fill(values);
-        let ended = self
-            .start(&words, self.spec.build_timeout)
-            .map_err(|why| invalid(Fault::Compile, why))?;
-        match ended.end {
-            End::Stopped => Err(Halt::Interrupted),
-            End::Timeout => {
-                let limit = humantime::format_duration(self.spec.build_timeout);
-                Err(invalid(Fault::Compile, format!("the build was killed after {limit}")))
-            }
-            End::Exit(status) => match process::complaint(status) {
-                None => Ok(()),
-                Some(why) => {
-                    let said = if ended.stderr.is_empty() { &ended.stdout } else { &ended.stderr };
-                    let mut lines = vec![format!("the build {why}")];
-                    lines.extend(process::head(said, BUILD_LINES));
-                    Err(invalid(Fault::Compile, lines.join("\n")))
-                }
-            },
-        }
+        let limit = self.spec.build_timeout;
+        let shown = humantime::format_duration(limit);
+        let late = || invalid(Fault::Compile, format!("the build was killed after {shown}"));
+        let (complaint, ended) = self.finish(&build.fill(values), limit, Fault::Compile, late)?;
+        let Some(why) = complaint else { return Ok(()) };
+        let said = if ended.stderr.is_empty() { &ended.stdout } else { &ended.stderr };
+        let mut lines = vec![format!("the build {why}")];
+        lines.extend(process::head(said, BUILD_LINES));
+        Err(invalid(Fault::Compile, lines.join("\n")))
     }
 
-    fn start(&self, words: &[String], limit: Duration) -> Result<process::Ended, String> {
-        let name = words.first().cloned().unwrap_or_default();
-        let ended = process::run(words, self.folder, limit, self.stop);
-        ended.map_err(|error| format!("cannot start {name}: {error}"))
+    /// Runs words until they end by themselves, within a limit that has a halt of its own; gives what is wrong with that end, too.
+    fn finish(
+        &self,
+        words: &[String],
+        limit: Duration,
+        fault: Fault,
+        late: impl FnOnce() -> Halt,
+    ) -> Result<(Option<String>, process::Ended), Halt> {
+        let name = words.first().map_or("", String::as_str);
+        let cannot = |error| invalid(fault, format!("cannot start {name}: {error}"));
+        let ended = process::run(words, self.folder, limit, self.stop).map_err(cannot)?;
+        match ended.end {
+            End::Stopped => Err(Halt::Interrupted),
+            End::Timeout => Err(late()),
+            End::Exit(status) => Ok((process::complaint(status), ended)),
+        }
     }
 
     /// What stands for the names in commands.
@@ -164,21 +139,13 @@ impl<'a> Workspace<'a> {
 
     /// Runs words to a good end and gives what they said.
     pub(super) fn listen(&self, words: &[String]) -> Result<ParsedOutput, Halt> {
-        let ended =
-            self.start(words, self.spec.timeout).map_err(|why| invalid(Fault::Runtime, why))?;
-        match ended.end {
-            End::Stopped => return Err(Halt::Interrupted),
-            End::Timeout => {
-                let limit = humantime::format_duration(self.spec.timeout);
-                return Err(invalid(Fault::Timeout, format!("killed after {limit}")));
-            }
-            End::Exit(status) => {
-                if let Some(why) = process::complaint(status) {
-                    let first = process::head(&ended.stderr, 1);
-                    let why = [vec![why], first].concat().join(": ");
-                    return Err(invalid(Fault::Runtime, why));
-                }
-            }
+        let shown = humantime::format_duration(self.spec.timeout);
+        let late = || invalid(Fault::Timeout, format!("killed after {shown}"));
+        let (complaint, ended) = self.finish(words, self.spec.timeout, Fault::Runtime, late)?;
+        if let Some(why) = complaint {
+            let first = process::head(&ended.stderr, 1);
+            let why = [vec![why], first].concat().join(": ");
+            return Err(invalid(Fault::Runtime, why));
         }
         if ended.stdout.len() > MAX_OUTPUT {
             return Err(invalid(
