@@ -64,7 +64,11 @@ pub(crate) fn run(
         child.stdout.take().map(|pipe| collect(pipe, &sender)),
         child.stderr.take().map(|pipe| collect(pipe, &sender)),
     ];
-    std::thread::spawn(move || report_end(group, &sender));
+    std::thread::spawn(move || {
+        // The number of the group stays taken until it is killed.
+        wait_for_end(group);
+        let _ = sender.send(Event::Ended);
+    });
     let deadline = begun + limit;
     let mut open = outputs.iter().flatten().count();
     let killed = loop {
@@ -91,13 +95,12 @@ pub(crate) fn run(
     Ok(Ended { end: killed.unwrap_or(End::Exit(status)), took, stdout, stderr })
 }
 
-/// Waits without taking the exit code: the number of the group stays taken until it is killed.
-fn report_end(group: Option<Pid>, sender: &Sender<Event>) {
-    if let Some(pid) = group {
+/// Waits for a child and leaves its exit code, so that its number stays taken.
+pub(crate) fn wait_for_end(child: Option<Pid>) {
+    if let Some(pid) = child {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
     }
-    let _ = sender.send(Event::Ended);
 }
 
 type Kept = Arc<Mutex<Vec<u8>>>;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::output;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, Result, STYLE,
 };
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::{first_frame, what_if};
@@ -32,14 +32,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 Facts of this machine decide where it has a GPU and the text names no other; --here says that it comes from here. \
 Exits with 0 if a cause was found, with 1 if one of two or several fits, with 4 if none is known.",
     args: &[
-        &[
-            &args::ERROR_TEXT,
-            &args::COMMAND,
-            &args::HERE,
-            &args::ENVIRONMENT,
-            &args::OF_PROCESS,
-            &args::RUN_PROBES,
-        ],
+        &[&args::ERROR_TEXT, &args::COMMAND],
+        &[&args::HERE, &args::ENVIRONMENT, &args::OF_PROCESS, &args::RUN_PROBES],
         NAMED_GPUS,
         LIVE,
         &[&args::RULES, &args::JSON, &args::MARKDOWN],
@@ -69,7 +63,7 @@ struct Report<'a> {
     look: Option<&'a str>,
 }
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let command = options.get(&args::COMMAND);
     if command.is_empty() {
         let digest = subject::read(options.get(&args::ERROR_TEXT).as_deref())?;
@@ -83,16 +77,12 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Standard output belongs to the command that ran.
-fn beside(text: &str) -> Result<Exit, CliError> {
+fn beside(text: &str) -> Result<Exit> {
     output::stderr().write_all(text.as_bytes())?;
     Ok(Exit::Fine)
 }
 
-fn tell(
-    options: &Options,
-    digest: &Digest,
-    print: fn(&str) -> Result<Exit, CliError>,
-) -> Result<Exit, CliError> {
+fn tell(options: &Options, digest: &Digest, print: fn(&str) -> Result<Exit>) -> Result<Exit> {
     let answer = answer(options, digest)?;
     let shown = match options.form() {
         Form::Json => {
@@ -106,7 +96,7 @@ fn tell(
     Ok(exit(&answer))
 }
 
-fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
+fn answer(options: &Options, digest: &Digest) -> Result<Answer> {
     let rules = rule_base(options)?;
     let mut facts = Facts::default();
     let named = what_if::choice(options)?.named;

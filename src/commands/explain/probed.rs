@@ -6,7 +6,7 @@ use std::process::Command;
 use serde::Deserialize;
 use warpscope_probes::live::{Answer, ProbeReport};
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::Result;
 use crate::commands::output;
 use crate::engine::explain::{Facts, state_probes};
 
@@ -22,11 +22,7 @@ struct OneGpu {
 }
 
 /// Runs the probes and adds what they found; one that fails on any GPU counts as failing.
-pub(super) fn state(
-    facts: &mut Facts,
-    wanted: &[String],
-    library: Option<&Path>,
-) -> Result<(), CliError> {
+pub(super) fn state(facts: &mut Facts, wanted: &[String], library: Option<&Path>) -> Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["probe", "--json", "--only", &wanted.join(",")]);
     if let Some(library) = library {

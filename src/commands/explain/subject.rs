@@ -3,13 +3,14 @@
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
 use warpscope_probes::bounded::{Accept, Input};
 
-use crate::commands::cli::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit, Result};
+use crate::commands::output::note;
 use crate::engine::explain::{Digest, Reader};
 use crate::worker::signal_name;
 
@@ -27,12 +28,12 @@ pub(super) struct Ended {
 }
 
 /// Reads the text of a file; of standard input where none is named.
-pub(super) fn read(path: Option<&Path>) -> Result<Digest, CliError> {
+pub(super) fn read(path: Option<&Path>) -> Result<Digest> {
     let mut reader = Reader::default();
     let path = path.filter(|path| path.as_os_str() != OsStr::new("-"));
     let Some(path) = path else {
         if io::stdin().is_terminal() {
-            output_hint();
+            note("paste the error, then press Ctrl-D");
         }
         take(&mut io::stdin().lock(), |piece| reader.push(piece))
             .map_err(|error| failed("-", &error))?;
@@ -42,10 +43,6 @@ pub(super) fn read(path: Option<&Path>) -> Result<Digest, CliError> {
     let mut input = Input::open(path, Accept::Pipes).map_err(|error| failed(&name, &error))?;
     take(&mut input, |piece| reader.push(piece)).map_err(|error| failed(&name, &error))?;
     Ok(reader.finish())
-}
-
-fn output_hint() {
-    crate::commands::output::note("paste the error, then press Ctrl-D");
 }
 
 fn failed(name: &str, error: &io::Error) -> CliError {
@@ -65,14 +62,14 @@ fn take(input: &mut impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {
 }
 
 /// Runs a command; what it writes is passed on and read.
-pub(super) fn watch(words: &[String]) -> Result<Ended, CliError> {
+pub(super) fn watch(words: &[String]) -> Result<Ended> {
     let (program, rest) = words.split_first().expect("asked for only with a command");
     let mut command = Command::new(program);
     command.args(rest).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            crate::commands::output::note(format_args!("{program}: {error}"));
+            note(format_args!("{program}: {error}"));
             let digest = Digest::default();
             return Ok(Ended { digest, exit: Exit::Command(NOT_FOUND), is_suspicious: false });
         }
@@ -85,13 +82,13 @@ pub(super) fn watch(words: &[String]) -> Result<Ended, CliError> {
     });
     let status = child.wait().map_err(CliError::failed)?;
     let mut reader = reader.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Exit::Signal(signal) = exit_of(status) {
+    if let Exit::Signal(signal) = Exit::of(status) {
         reader.push(format!("\nended by {}\n", signal_name(signal.into())).as_bytes());
     }
     let digest = reader.finish();
     let is_suspicious =
         !status.success() || digest.lines.iter().any(|line| looks_broken(&line.text));
-    Ok(Ended { digest, exit: exit_of(status), is_suspicious })
+    Ok(Ended { digest, exit: Exit::of(status), is_suspicious })
 }
 
 /// Passes on and reads; somebody who no longer listens does not end the command.
@@ -104,7 +101,7 @@ fn pass(from: Option<impl Read>, to: &mut impl Write, reader: &Mutex<Reader>) {
         }
     });
     if let Err(error) = ended {
-        crate::commands::output::note(format_args!("the output ends early: {error}"));
+        note(format_args!("the output ends early: {error}"));
     }
 }
 
@@ -112,16 +109,4 @@ fn pass(from: Option<impl Read>, to: &mut impl Write, reader: &Mutex<Reader>) {
 fn looks_broken(text: &str) -> bool {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     text.contains("!!!!!!!!") || words.into_iter().any(|word| word.eq_ignore_ascii_case("nan"))
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return Exit::Signal(u8::try_from(signal).unwrap_or_default());
-    }
-    match status.code().map(u8::try_from) {
-        Some(Ok(0)) => Exit::Fine,
-        Some(Ok(code)) => Exit::Command(code),
-        _ => Exit::CheckFailed,
-    }
 }

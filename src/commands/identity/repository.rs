@@ -4,10 +4,9 @@
 //! external diffs, text conversions, clean filters); git may be missing, hang, or read gigabytes. Nothing that is found here is ever run, so
 //! it does not matter whose it is; every size is bounded. `GIT_DIR` and the like are not followed: they are meant for git.
 
-use std::fs::{File, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use warpscope_probes::bounded::{self, Accept};
 
 /// Longest of the small files: `HEAD`, references, links between folders.
 const SMALL: u64 = 4096;
@@ -64,11 +63,9 @@ impl Repository {
             if !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
                 return None;
             }
-            let loose = [&self.own, &self.common].into_iter();
-            value = loose
-                .filter_map(|folder| text(&folder.join(name)))
-                .next()
-                .or_else(|| self.packed(name))?;
+            let mut folders = [&self.own, &self.common].into_iter();
+            let loose = folders.find_map(|folder| text(&folder.join(name)));
+            value = loose.or_else(|| self.packed(name))?;
         }
         None
     }
@@ -100,19 +97,9 @@ fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A regular file, opened without waiting for the other end of what only looks like one.
-pub(crate) fn open(path: &Path) -> Option<(File, u64)> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-    let about = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    Some((file, about.len()))
-}
-
 /// All of a file; nothing where it is longer.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    let (file, length) = open(path).filter(|(_, length)| *length <= limit)?;
-    let mut bytes = Vec::new();
-    file.take(length).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    bounded::read(path, Accept::Files, limit).ok()
 }
 
 fn text(path: &Path) -> Option<String> {

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use sha1_smol::Sha1;
+use warpscope_probes::bounded;
 
 use super::index::Bytes;
-use super::repository::open;
 
 /// Bytes of a number.
 pub(crate) const ID: usize = 20;
@@ -96,7 +96,7 @@ pub(crate) fn of_commit(objects: &Path, commit: &Id) -> Option<Id> {
 
 fn loose(objects: &Path, commit: &Id) -> Option<Id> {
     let hex = hex(commit);
-    let (file, _) = open(&objects.join(&hex[..2]).join(&hex[2..]))?;
+    let file = bounded::open(&objects.join(&hex[..2]).join(&hex[2..])).ok()?;
     let mut bytes = Vec::new();
     file.take(PACKED as u64).read_to_end(&mut bytes).ok()?;
     let content = unpack(&bytes);
@@ -106,7 +106,7 @@ fn loose(objects: &Path, commit: &Id) -> Option<Id> {
 
 /// A commit within a pack: its index is a table of 256 counts, sorted numbers, checksums and places.
 fn packed(index: &Path, commit: &Id) -> Option<Id> {
-    let (file, _) = open(index)?;
+    let file = bounded::open(index).ok()?;
     let number = |at: u64| {
         let mut bytes = [0; 4];
         file.read_exact_at(&mut bytes, at).ok()?;
@@ -135,8 +135,8 @@ fn packed(index: &Path, commit: &Id) -> Option<Id> {
                     0 => place,
                     _ => number(far)? << 32 | number(far + 4)?,
                 };
-                return in_pack(&open(&index.with_extension("pack"))?.0, place, CHAIN)
-                    .and_then(|commit| named(&commit));
+                let pack = bounded::open(&index.with_extension("pack")).ok()?;
+                return in_pack(&pack, place, CHAIN).and_then(|commit| named(&commit));
             }
         }
     }

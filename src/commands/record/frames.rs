@@ -1,4 +1,4 @@
-use crate::commands::cli::{CliError, Exit, Options};
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::output;
@@ -6,7 +6,7 @@ use crate::config::args;
 use crate::io::sink::{Limits, RecordError, Recorder};
 
 /// Writes frames to a recording until stopped.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let path = options.get(&args::FILE);
     let source = open_source(options, AtEnd::Stop)?;
     let limits = Limits { max_size: options.get(&args::MAX_SIZE), keep: options.get(&args::KEEP) };

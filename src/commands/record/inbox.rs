@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, chmod, mkfifoat};
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use crate::config::Environment;
 use crate::io::recordings::folder::{base, check_private, folders, own};
 use crate::io::recordings::{CONTROL as CONTROL_NAME, RUN_LOG};
@@ -45,7 +45,7 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     /// Opens all ends in a folder of this process, beside a link to the run log.
-    pub(crate) fn open(env: &Environment, run_log: &Path) -> Result<Self, CliError> {
+    pub(crate) fn open(env: &Environment, run_log: &Path) -> Result<Self> {
         let base = base(env.get(RUNTIME));
         sweep(&base);
         let folder = own(&base).map_err(CliError::Failed)?;
@@ -93,7 +93,7 @@ impl Drop for Inbox {
 }
 
 /// Connects to the one recording that runs, or to the one this process runs in.
-pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
+pub(crate) fn call(env: &Environment) -> Result<UnixStream> {
     if let Some(folder) = env.get(RECORDING) {
         let folder = PathBuf::from(folder);
         return UnixStream::connect(folder.join(CONTROL_NAME)).map_err(|error| {
@@ -114,12 +114,12 @@ pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
     };
     match open.next() {
         None => Ok(stream),
-        Some((_, second)) => Err(CliError::Usage(format!(
-            "several recordings are running: {}, {}; name one: {RECORDING}={} warpscope mark …",
-            first.display(),
-            second.display(),
-            first.display()
-        ))),
+        Some((_, second)) => {
+            let (first, second) = (first.display(), second.display());
+            Err(CliError::Usage(format!(
+                "several recordings are running: {first}, {second}; name one: {RECORDING}={first} warpscope mark …"
+            )))
+        }
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
         [("XDG_RUNTIME_DIR", path.as_os_str())].into_iter().collect()
     }
 
-    fn why<T>(outcome: Result<T, CliError>) -> String {
+    fn why<T>(outcome: Result<T>) -> String {
         outcome.err().map(|error| error.to_string()).expect("is refused")
     }
 

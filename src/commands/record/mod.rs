@@ -31,7 +31,7 @@ use warpscope_probes::Frame;
 use super::identity::{self, Checkout};
 use super::output;
 use crate::commands::cli::{
-    Args, CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options,
+    Args, CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, Result,
 };
 use crate::commands::record::family::started;
 use crate::commands::record::run_log::Summary;
@@ -60,24 +60,11 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
            With a program after --, its exit code is kept and its output is passed through unchanged, and lines such as name=gemm m=16 dtype=bf16 t_us=41.3 are recorded with the state of the GPU at that time. The program may also write such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM. Its stdout is a pseudo-terminal, so that lines arrive when they are printed; TERM=dumb and NO_COLOR=1 are set where the output of record is no terminal.\n\
            The program starts at once; commit, driver and GPUs are determined while it runs, without running git. Signals are passed on, and a second Ctrl-C kills it. Output of processes the program leaves behind is recorded for 10 s more, then passed through unrecorded; Ctrl-C ends the 10 s.",
     args: &[
-        &[
-            &args::FILE,
-            &args::ONCE,
-            &args::COUNT,
-            &args::DURATION,
-            &args::MAX_SIZE,
-            &args::KEEP,
-            &args::REDACT,
-            &args::REQUIRE_GPU,
-        ],
-        &[
-            &args::ATTACH,
-            &args::STDIN,
-            &args::PARSERS,
-            &args::PATTERN,
-            &args::KEEP_IN_HISTORY,
-            &args::COMMAND,
-        ],
+        &[&args::FILE],
+        FRAMES,
+        &[&args::REQUIRE_GPU],
+        &[&args::ATTACH, &args::STDIN],
+        &[&args::PARSERS, &args::PATTERN, &args::KEEP_IN_HISTORY, &args::COMMAND],
         REPLAY,
         NAMED_GPUS,
         LIVE,
@@ -167,7 +154,7 @@ impl Subject {
 }
 
 /// Records frames until stopped, or a run until the program ends.
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     if asks_for_a_run(options) {
         let why = "applies to frames; a run is recorded on this machine, ends with its program and \
                    stays in one file";
@@ -180,7 +167,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// An error where the command line has one of these options.
-fn refuse(all: &[Args], why: &str, options: &Options) -> Result<(), CliError> {
+fn refuse(all: &[Args], why: &str, options: &Options) -> Result<()> {
     let mut given =
         options.settings.iter().filter(|(.., layer)| *layer == Layer::CommandLine).map(|one| one.0);
     let is_refused = |spec: &_| all.iter().copied().flatten().any(|arg| arg.spec() == *spec);
@@ -198,7 +185,7 @@ fn asks_for_a_run(options: &Options) -> bool {
 }
 
 /// Records a run until the program ends.
-fn record_run(options: &Options) -> Result<Exit, CliError> {
+fn record_run(options: &Options) -> Result<Exit> {
     let subject = subject(options)?;
     let (parsers, pattern) = (options.get(&args::PARSERS), options.get(&args::PATTERN));
     let scan = Scan::new(&parsers, pattern.as_deref()).map_err(CliError::Usage)?;
@@ -223,7 +210,7 @@ fn record_run(options: &Options) -> Result<Exit, CliError> {
     }
 }
 
-fn subject(options: &Options) -> Result<Subject, CliError> {
+fn subject(options: &Options) -> Result<Subject> {
     let (command, attach) = (options.get(&args::COMMAND), options.get(&args::ATTACH));
     let asked = [!command.is_empty(), attach.is_some(), options.get(&args::STDIN)];
     if asked.into_iter().filter(|one| *one).count() > 1 {

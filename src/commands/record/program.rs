@@ -5,14 +5,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal};
 use tokio::sync::mpsc::Sender;
 
 use super::inbox::Inbox;
 use super::port::Port;
 use super::terminal::{self, Terminal};
 use super::{Event, Subject, signals};
-use crate::commands::cli::Exit;
+use crate::commands::process::wait_for_end;
 use crate::commands::record::family::{Family, started};
 
 /// What is recorded, once it runs.
@@ -61,11 +61,7 @@ impl Program {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let sender = sender.clone();
         std::thread::spawn(move || {
-            // Waits without taking the exit code: the process number stays the child's until the owner takes it.
-            if let Some(pid) = pid {
-                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-                while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
-            }
+            wait_for_end(pid);
             let _ = sender.blocking_send(Event::Ended);
         });
         Ok(Self::Child { child, terminal })
@@ -117,12 +113,4 @@ impl Program {
 /// The code a shell gives: 128 and the number where a signal ended it.
 pub(crate) fn shell_code(status: ExitStatus) -> i32 {
     status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
-}
-
-pub(crate) fn exit_of(status: ExitStatus) -> Exit {
-    match u8::try_from(shell_code(status)) {
-        Ok(0) => Exit::Fine,
-        Ok(code) => Exit::Command(code),
-        Err(_) => Exit::CheckFailed,
-    }
 }

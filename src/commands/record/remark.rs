@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use super::inbox;
-use crate::commands::cli::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit, Result};
 use crate::config::Environment;
 
 /// What is answered when a remark is on paper; everything else is the reason why not.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) const MAX_BYTES: usize = 4096;
 
 /// Sends a remark and waits until it is kept.
-pub(crate) fn send(env: &Environment, text: &str) -> Result<Exit, CliError> {
+pub(crate) fn send(env: &Environment, text: &str) -> Result<Exit> {
     if text.trim().is_empty() || text.len() > MAX_BYTES {
         return Err(CliError::Usage(format!("a remark has 1 to {MAX_BYTES} bytes")));
     }

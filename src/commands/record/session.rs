@@ -14,10 +14,10 @@ use super::super::identity::{self, Checkout};
 use super::super::output;
 use super::inbox::Inbox;
 use super::intake::Intake;
-use super::program::{Program, exit_of, shell_code};
+use super::program::{Program, shell_code};
 use super::terminal::NOT_FOUND;
 use super::{Event, Subject, relay, say, signals};
-use crate::commands::cli::{CliError, Exit, Options};
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::frames::source::this_machine;
 use crate::commands::frames::{demand_gpu, is_complete};
 use crate::commands::record::family::Family;
@@ -59,7 +59,7 @@ impl Session {
         options: &Options,
         inbox: Inbox,
         (sender, mut events): (Sender<Event>, Receiver<Event>),
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         let source = this_machine(options)?;
         let frames = sender.downgrade();
         let control = source.start(Arc::new(move |frame| {
@@ -88,7 +88,7 @@ impl Session {
         subject: Subject,
         recorder: Recorder,
         scan: Scan,
-    ) -> Result<(Exit, Summary), CliError> {
+    ) -> Result<(Exit, Summary)> {
         let failed = |error: io::Error| CliError::Failed(format!("cannot record: {error}"));
         let (ended, ending) = io::pipe().map_err(failed)?;
         let command = subject.command();
@@ -116,7 +116,7 @@ impl Session {
         self.follow(&program, &mut log, ending).await;
         self.settle(&mut log).await;
         let status = program.status().map_err(failed)?;
-        Ok((status.map_or(Exit::Fine, exit_of), log.end(status.map(shell_code))))
+        Ok((status.map_or(Exit::Fine, Exit::of), log.end(status.map(shell_code))))
     }
 
     /// Looks for the commit beside the program.
@@ -218,7 +218,7 @@ impl Session {
 }
 
 /// The first frame in which everything has answered, else the last one there was.
-async fn first_frame(events: &mut Receiver<Event>, end: Instant) -> Result<Frame, CliError> {
+async fn first_frame(events: &mut Receiver<Event>, end: Instant) -> Result<Frame> {
     let mut first = Frame::default();
     while let Ok(Some(event)) = tokio::time::timeout_at(end.into(), events.recv()).await {
         match event {

@@ -41,14 +41,8 @@ pub(crate) struct RunLog {
     written: Identity,
     /// What is not known of the run yet: its commit, its machine.
     unknown: [bool; 2],
-    /// Samples that are written, and those that could not be.
-    samples: u64,
-    lost: u64,
     signal: Option<Signal>,
-    /// Lines that were meant as points, and the first one's fault.
-    damaged: u64,
-    first_damage: Option<String>,
-    trouble: Option<String>,
+    summary: Summary,
 }
 
 impl RunLog {
@@ -66,12 +60,8 @@ impl RunLog {
             written: run.clone(),
             run,
             unknown: [true; 2],
-            samples: 0,
-            lost: 0,
             signal: None,
-            damaged: 0,
-            first_damage: None,
-            trouble: None,
+            summary: Summary::default(),
         };
         // Told where it happened; a full disk may have room again when the points come.
         let _ = log.write(&first);
@@ -120,10 +110,10 @@ impl RunLog {
     pub(crate) fn write(&mut self, record: &Record) -> Result<(), String> {
         let outcome = self.recorder.write(record).map_err(|error| error.to_string());
         let trouble = outcome.clone().err();
-        if trouble != self.trouble {
+        if trouble != self.summary.trouble {
             say(trouble.as_deref().unwrap_or("recording continues"));
         }
-        self.trouble = trouble;
+        self.summary.trouble = trouble;
         outcome
     }
 
@@ -150,9 +140,9 @@ impl RunLog {
         let samples = point.t_ns.len();
         let taken = Taken { at_ms: Some(read.ms), point, window: None };
         if self.write(&Record::Point(Box::new(taken))).is_err() {
-            self.lost += samples as u64;
+            self.summary.lost += samples as u64;
         } else {
-            self.samples += samples as u64;
+            self.summary.samples += samples as u64;
             self.waiting.push(began);
             self.waiting_samples += samples;
             if self.waiting.len() >= HELD_POINTS || self.waiting_samples >= HELD_SAMPLES / 2 {
@@ -166,8 +156,8 @@ impl RunLog {
         if lines == 0 {
             return;
         }
-        self.damaged += lines;
-        self.first_damage.get_or_insert_with(|| why.chars().take(MAX_FAULT).collect());
+        self.summary.damaged += lines;
+        self.summary.first_damage.get_or_insert_with(|| why.chars().take(MAX_FAULT).collect());
     }
 
     /// A remark of the user or of a tool.
@@ -250,15 +240,9 @@ impl RunLog {
         self.surround();
         self.identify();
         let signal = self.signal.map(Signal::as_raw);
-        let _ =
-            self.write(&Record::End(End { at_ms: now_ms(), samples: self.samples, exit, signal }));
-        Summary {
-            samples: self.samples,
-            lost: self.lost,
-            damaged: self.damaged,
-            first_damage: self.first_damage,
-            trouble: self.trouble,
-        }
+        let samples = self.summary.samples;
+        let _ = self.write(&Record::End(End { at_ms: now_ms(), samples, exit, signal }));
+        self.summary
     }
 }
 
@@ -269,11 +253,13 @@ fn since<T>(seen: &VecDeque<(Instant, T)>, began: Instant) -> impl Iterator<Item
 }
 
 /// What became of a recording.
+#[derive(Default)]
 pub(crate) struct Summary {
     /// Samples that are in the journal.
     pub(crate) samples: u64,
     /// Samples that could not be written.
     pub(crate) lost: u64,
+    /// Lines that were meant as points, and the first one's fault.
     pub(crate) damaged: u64,
     pub(crate) first_damage: Option<String>,
     pub(crate) trouble: Option<String>,
