@@ -1,24 +1,39 @@
 //! The server of metrics that options name.
 
 #[cfg(feature = "remote")]
-pub(crate) use with_remote::source;
+pub(crate) use with_remote::{frames, source};
 #[cfg(not(feature = "remote"))]
-pub(crate) use without_remote::source;
+pub(crate) use without_remote::{frames, source};
 
 #[cfg(feature = "remote")]
 mod with_remote {
-    use warpscope_probes::trust;
+    use warpscope_probes::{Frame, trust};
 
-    use crate::commands::cli::{CliError, Options};
+    use crate::commands::cli::{CliError, Options, Result};
     use crate::commands::token;
     use crate::config::args;
+    use crate::io::source::Source;
     use crate::io::source::fleet::{FleetSource, Server, ServerUrl};
+    use crate::io::source::replay::AtEnd;
 
     /// Where the token is looked for besides a file.
     const TOKEN: &str = "WARPSCOPE_PROMETHEUS_TOKEN";
 
-    /// The machines that a server knows.
-    pub(crate) fn source(url: &str, options: &Options) -> Result<FleetSource, CliError> {
+    /// The machines that a server knows; a command that stops at the end asks it at once.
+    pub(crate) fn source(url: &str, options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>> {
+        let source = open(url, options)?;
+        Ok(Box::new(match at_end {
+            AtEnd::Stop => source.asked().map_err(CliError::Failed)?,
+            AtEnd::Wait => source,
+        }))
+    }
+
+    /// A frame of each machine.
+    pub(crate) fn frames(url: &str, options: &Options) -> Result<Vec<Frame>> {
+        open(url, options)?.frames().map_err(CliError::Failed)
+    }
+
+    fn open(url: &str, options: &Options) -> Result<FleetSource> {
         let wrong = |why: String| CliError::Usage(format!("--prometheus: {why}"));
         if let Some(why) = trust::elevated() {
             return Err(wrong(format!(
@@ -42,33 +57,21 @@ mod with_remote {
 
 #[cfg(not(feature = "remote"))]
 mod without_remote {
-    use std::convert::Infallible;
-
     use warpscope_probes::Frame;
 
-    use crate::commands::cli::{CliError, Options};
-    use crate::io::source::{Control, FrameSink, Source};
+    use crate::commands::cli::{CliError, Options, Result};
+    use crate::io::source::Source;
+    use crate::io::source::replay::AtEnd;
 
-    /// Nothing: this build asks no server.
-    pub(crate) struct NoFleet(Infallible);
-
-    impl NoFleet {
-        pub(crate) fn asked(self) -> Result<Self, String> {
-            match self.0 {}
-        }
-
-        pub(crate) fn frames(self) -> Result<Vec<Frame>, String> {
-            match self.0 {}
-        }
+    pub(crate) fn source(_: &str, _: &Options, _: AtEnd) -> Result<Box<dyn Source>> {
+        Err(refused())
     }
 
-    impl Source for NoFleet {
-        fn start(self: Box<Self>, _: FrameSink) -> Box<dyn Control> {
-            match self.0 {}
-        }
+    pub(crate) fn frames(_: &str, _: &Options) -> Result<Vec<Frame>> {
+        Err(refused())
     }
 
-    pub(crate) fn source(_: &str, _: &Options) -> Result<NoFleet, CliError> {
-        Err(CliError::usage("--prometheus: this program was built without the feature remote"))
+    fn refused() -> CliError {
+        CliError::usage("--prometheus: this program was built without the feature remote")
     }
 }

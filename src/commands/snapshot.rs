@@ -3,7 +3,7 @@ use warpscope_probes::catalogue::enrich;
 
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, Result, STYLE,
 };
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::{demand_gpu, first_frame, first_frames, what_if};
@@ -34,9 +34,9 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// One frame as a table or JSON; of several hosts, one each.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     if let Some(url) = options.get(&args::PROMETHEUS) {
-        let frames = fleet::source(&url, options)?.frames().map_err(CliError::Failed)?;
+        let frames = fleet::frames(&url, options)?;
         frames.iter().try_for_each(|frame| show(options, frame))?;
         return Ok(Exit::Fine);
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn show(options: &Options, frame: &Frame) -> Result<(), CliError> {
+fn show(options: &Options, frame: &Frame) -> Result<()> {
     let mut frame = frame.clone();
     // A source leaves that to its second frame, so that nobody waits for the first.
     frame.gpus.iter_mut().for_each(enrich);

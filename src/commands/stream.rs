@@ -2,7 +2,7 @@ use warpscope_probes::Frame;
 
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options,
+    CONFIG_FILE, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, Result,
 };
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -15,14 +15,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "stream",
     about: "Print one frame per line until stopped",
     args: &[
-        &[
-            &args::LINE_FORMAT,
-            &args::COUNT,
-            &args::DURATION,
-            &args::REDACT,
-            &args::REQUIRE_GPU,
-            &args::END_WITH_INPUT,
-        ],
+        &[&args::LINE_FORMAT, &args::COUNT, &args::DURATION],
+        &[&args::REDACT, &args::REQUIRE_GPU, &args::END_WITH_INPUT],
         &[&args::SOURCE, &args::SPEED, &args::START],
         NAMED_GPUS,
         LIVE,
@@ -40,7 +34,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// One frame per line until stopped.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let source = open_source(options, AtEnd::Stop)?;
     if options.get(&args::END_WITH_INPUT) {
         die_with_input();
@@ -49,11 +43,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         output::write(csv::head().as_bytes())?;
         follow(source, options, |frame| output::write(csv::rows(frame).as_bytes()))?;
     } else {
-        follow(source, options, json_line)?;
+        let line = |frame: &Frame| output::write(&jsonl::line(frame).map_err(output::not_json)?);
+        follow(source, options, line)?;
     }
     Ok(Exit::Fine)
-}
-
-fn json_line(frame: &Frame) -> Result<(), CliError> {
-    output::write(&jsonl::line(frame).map_err(output::not_json)?)
 }

@@ -1,7 +1,6 @@
 //! `warpscope exporter`: what the GPUs do, as metrics for Prometheus.
 
 mod address;
-mod body;
 mod published;
 mod server;
 mod tls;
@@ -15,7 +14,7 @@ use self::address::Address;
 use self::published::{Shared, count_users, page, renew};
 use super::{output, token};
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, Options};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, Options, Result};
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::args;
@@ -27,15 +26,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     about: "Serve what the GPUs do as metrics for Prometheus",
     more: "GET /metrics answers in Prometheus's text format, or in OpenMetrics if requested. It listens on this machine only unless --listen names another address.",
     args: &[
-        &[
-            &args::LISTEN,
-            &args::TOKEN_FILE,
-            &args::TLS_CERT,
-            &args::TLS_KEY,
-            &args::TEXTFILE,
-            &args::BY_USER,
-            &args::DURATION,
-        ],
+        &[&args::LISTEN, &args::TOKEN_FILE, &args::TLS_CERT, &args::TLS_KEY],
+        &[&args::TEXTFILE, &args::BY_USER, &args::DURATION],
         &[&args::SOURCE, &args::SPEED, &args::START, &args::RULES],
         LIVE,
         CONFIG_FILE,
@@ -55,7 +47,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// Where servers look for warpscope by default.
 const USUAL: &str = "127.0.0.1:9836";
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let base = rule_base(options)?;
     let token = options
         .get(&args::TOKEN_FILE)
@@ -99,11 +91,11 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Refuses to replace a file that holds anything but metrics.
-fn demand_metrics(path: &Path) -> Result<(), CliError> {
+fn demand_metrics(path: &Path) -> Result<()> {
     let mut begin = [0; 2];
     match bounded::open(path).and_then(|mut file| file.read(&mut begin)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(CliError::Usage(format!("{}: {error}", path.display()))),
+        Err(error) => Err(CliError::at(path)(error)),
         Ok(0) => Ok(()),
         Ok(_) if begin == *b"# " => Ok(()),
         Ok(_) => Err(CliError::Usage(format!(

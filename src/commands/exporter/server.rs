@@ -20,9 +20,8 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::address::Address;
-use super::body::Text;
 use super::published::{Shared, page};
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use crate::io::metrics::Form;
 
 /// Connections at once; more wait.
@@ -35,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Time until the system may have descriptors for connections again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-type Answer = Response<Text>;
+type Answer = Response<String>;
 
 /// What a connection needs.
 #[derive(Clone)]
@@ -89,7 +88,7 @@ pub(super) fn start(
     token: Option<String>,
     tls: Option<TlsAcceptor>,
     shared: &Shared,
-) -> Result<Server, CliError> {
+) -> Result<Server> {
     let failed = |error: std::io::Error| CliError::Failed(format!("cannot serve: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed)?;
@@ -214,7 +213,7 @@ impl Service {
 }
 
 fn plain(status: StatusCode, text: impl Into<String>) -> Answer {
-    let mut answer = Response::new(Text::new(text.into()));
+    let mut answer = Response::new(text.into());
     *answer.status_mut() = status;
     answer
 }

@@ -9,14 +9,14 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use warpscope_probes::bounded::{self, Accept};
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args;
 
 /// Largest file of either kind.
 const LARGEST: u64 = 1 << 20;
 
 /// What shakes hands, where the options name both files.
-pub(super) fn acceptor(options: &Options) -> Result<Option<TlsAcceptor>, CliError> {
+pub(super) fn acceptor(options: &Options) -> Result<Option<TlsAcceptor>> {
     let (chain, key) = (options.get(&args::TLS_CERT), options.get(&args::TLS_KEY));
     let alone = |flag: &str, path: &Path| {
         let path = path.display();
@@ -30,7 +30,7 @@ pub(super) fn acceptor(options: &Options) -> Result<Option<TlsAcceptor>, CliErro
     }
 }
 
-fn of(chain: &Path, key: &Path) -> Result<TlsAcceptor, CliError> {
+fn of(chain: &Path, key: &Path) -> Result<TlsAcceptor> {
     let failed = |option: &str, path: &Path, why: &dyn std::fmt::Display| {
         CliError::Usage(format!("{option} {}: {why}", path.display()))
     };

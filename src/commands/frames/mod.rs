@@ -13,7 +13,7 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::host::Host;
 use warpscope_probes::{Frame, Notice, Origin};
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args;
 use crate::io::sink::Redactor;
 use crate::io::source::hosts::HostName;
@@ -31,7 +31,7 @@ const QUEUE: usize = 8;
 const ENDINGS: [fn() -> SignalKind; 2] = [SignalKind::interrupt, SignalKind::terminate];
 
 /// The first frame in which everything has answered; after a few seconds, whatever there is.
-pub(crate) fn first_frame(source: Box<dyn Source>) -> Result<Frame, CliError> {
+pub(crate) fn first_frame(source: Box<dyn Source>) -> Result<Frame> {
     let (sender, frames) = channel();
     let sink: FrameSink = Arc::new(move |frame| sender.send(frame).is_ok());
     let mut control = source.start(sink);
@@ -97,7 +97,7 @@ pub(crate) fn has_gpu(frame: &Frame) -> bool {
 }
 
 /// Fails when a GPU was required and the frame has none.
-pub(crate) fn demand_gpu(options: &Options, frame: &Frame) -> Result<(), CliError> {
+pub(crate) fn demand_gpu(options: &Options, frame: &Frame) -> Result<()> {
     if !options.get(&args::REQUIRE_GPU) || has_gpu(frame) {
         return Ok(());
     }
@@ -117,8 +117,8 @@ enum Event {
 pub(crate) fn follow(
     source: Box<dyn Source>,
     options: &Options,
-    mut take: impl FnMut(&Frame) -> Result<(), CliError>,
-) -> Result<u64, CliError> {
+    mut take: impl FnMut(&Frame) -> Result<()>,
+) -> Result<u64> {
     let failed = |error| CliError::Failed(format!("cannot wait for frames and signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let count = options.frames().unwrap_or(u64::MAX);

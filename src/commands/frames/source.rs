@@ -4,7 +4,7 @@ use warpscope_probes::bounded::Skipped;
 use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::commands::{elevated, fleet, hosts, output};
 use crate::config::args;
 use crate::io::source::Source;
@@ -16,17 +16,13 @@ use crate::io::source::replay::ReplaySource;
 
 /// The source the options ask for: a recording or hosts where they are named, this machine otherwise.
 /// `at_end` says what a recording does after its last frame.
-pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
+pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>> {
     let hosts = hosts::named(options)?;
     if !hosts.is_empty() && options.recording().is_some() {
         return Err(CliError::usage("a recording is read here; leave out --host"));
     }
     if let Some(url) = options.get(&args::PROMETHEUS) {
-        let source = fleet::source(&url, options)?;
-        return Ok(Box::new(match at_end {
-            AtEnd::Stop => source.asked().map_err(CliError::Failed)?,
-            AtEnd::Wait => source,
-        }));
+        return fleet::source(&url, options, at_end);
     }
     for option in [&args::PROMETHEUS_TOKEN_FILE, &args::PROMETHEUS_CA] {
         if let Some(path) = options.get(option) {
@@ -54,14 +50,14 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     }
 }
 
-fn remote(options: &Options, hosts: Vec<HostName>) -> Result<Box<dyn Source>, CliError> {
+fn remote(options: &Options, hosts: Vec<HostName>) -> Result<Box<dyn Source>> {
     let (ssh, interval) = (hosts::ssh(options)?, options.get(&args::INTERVAL));
     hosts::offer::offer(options, &hosts, &ssh);
     Ok(Box::new(HostsSource::new(hosts, ssh, hosts::build(), interval)))
 }
 
 /// The machine this program runs on.
-pub(crate) fn this_machine(options: &Options) -> Result<Box<dyn Source>, CliError> {
+pub(crate) fn this_machine(options: &Options) -> Result<Box<dyn Source>> {
     let library = options.get(&args::LIBRARY);
     let library = library.map(|path| elevated::named("--library", &path)).transpose()?;
     Ok(Box::new(LocalSource::new(
