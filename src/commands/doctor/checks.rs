@@ -46,6 +46,10 @@ pub(crate) fn finding(
     Finding { outcome, found: found.into(), remedy: remedy.into() }
 }
 
+pub(crate) fn warn(found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    finding(Outcome::Warn, found, remedy)
+}
+
 pub(crate) fn pass(found: impl Into<String>) -> Finding {
     finding(Outcome::Pass, found, "")
 }
@@ -124,26 +128,22 @@ fn gpus(frame: &Frame) -> Finding {
         );
     }
     if all.is_empty() {
-        return finding(
-            Outcome::Warn,
-            "no NVIDIA GPU was found",
-            "show any GPU as what-if: warpscope --gpu T4",
-        );
+        return warn("no NVIDIA GPU was found", "show any GPU as what-if: warpscope --gpu T4");
     }
     pass(all.join("\n"))
 }
 
 fn suspended(frame: &Frame) -> Finding {
-    let asleep = labels(real(frame).filter(|gpu| gpu.presence == Presence::Suspended));
-    match (asleep.is_empty(), real(frame).next()) {
-        (_, None) => skip("no GPU"),
-        (true, _) => pass("none"),
-        (false, _) => finding(
-            Outcome::Warn,
-            format!("{}; not woken", asleep.join(", ")),
-            "start anything that uses it, and its values appear",
-        ),
+    let asleep = labels(real(frame).filter(|gpu| gpu.presence == Presence::Suspended)).join(", ");
+    if asleep.is_empty() {
+        return pass_of_gpus(frame, "none");
     }
+    warn(format!("{asleep}; not woken"), "start anything that uses it, and its values appear")
+}
+
+/// Good news of GPUs, where there are any.
+fn pass_of_gpus(frame: &Frame, found: &str) -> Finding {
+    if real(frame).next().is_some() { pass(found) } else { skip("no GPU") }
 }
 
 /// Labels of the readings that are absent for this reason, over all GPUs, each once.
@@ -155,16 +155,14 @@ fn absent(frame: &Frame, why: fn(&Absence) -> bool) -> Vec<&'static str> {
 }
 
 fn denied(frame: &Frame) -> Finding {
-    let denied = absent(frame, |absence| *absence == Absence::Denied);
-    match (denied.is_empty(), real(frame).next()) {
-        (_, None) => skip("no GPU"),
-        (true, _) => pass("every value may be read"),
-        (false, _) => finding(
-            Outcome::Warn,
-            format!("may not be read: {}", denied.join(", ")),
-            "some values need root or the profiling permission (NVreg_RestrictProfilingToAdminUsers=0)",
-        ),
+    let denied = absent(frame, |absence| *absence == Absence::Denied).join(", ");
+    if denied.is_empty() {
+        return pass_of_gpus(frame, "every value may be read");
     }
+    warn(
+        format!("may not be read: {denied}"),
+        "some values need root or the profiling permission (NVreg_RestrictProfilingToAdminUsers=0)",
+    )
 }
 
 fn late(frame: &Frame) -> Finding {
@@ -172,16 +170,14 @@ fn late(frame: &Frame) -> Finding {
         let vitals = &gpu.vitals;
         vitals.util_gpu_pct.is_late() || vitals.temperature_c.is_late() || vitals.power_w.is_late()
     };
-    let late = labels(real(frame).filter(late));
-    match (late.is_empty(), real(frame).next()) {
-        (_, None) => skip("no GPU"),
-        (true, _) => pass("the driver answers in time"),
-        (false, _) => finding(
-            Outcome::Warn,
-            format!("late: {}", late.join(", ")),
-            "the driver hangs or is busy; with persistence mode off, the first response takes seconds",
-        ),
+    let late = labels(real(frame).filter(late)).join(", ");
+    if late.is_empty() {
+        return pass_of_gpus(frame, "the driver answers in time");
     }
+    warn(
+        format!("late: {late}"),
+        "the driver hangs or is busy; with persistence mode off, the first response takes seconds",
+    )
 }
 
 fn container(frame: &Frame) -> Finding {
@@ -195,8 +191,7 @@ fn container(frame: &Frame) -> Finding {
     if outside == 0 {
         return pass(place);
     }
-    finding(
-        Outcome::Warn,
+    warn(
         format!("{place}; {outside} GPU processes live outside this pid namespace"),
         "share the host's pid namespace (--pid=host) to see who they are",
     )
@@ -209,8 +204,7 @@ fn cpu(frame: &Frame) -> Finding {
     let name = frame.host.machine.cpu_name.last().map_or("unnamed", String::as_str);
     match (features.is_empty(), here.is_empty()) {
         (true, _) => skip(format!("{name}; instruction sets not known")),
-        (false, true) => finding(
-            Outcome::Warn,
+        (false, true) => warn(
             format!("{name}; none of the fast instruction sets"),
             "the benchmark uses generic code on this CPU",
         ),
@@ -251,16 +245,12 @@ fn xids(frame: &Frame) -> Finding {
         Err(why) => return skip(format!("not readable ({why}); see: sudo dmesg | grep -i xid")),
     };
     let newest = all.iter().rev().find(|one| one.is_hardware());
+    let hardware = all.iter().filter(|one| one.is_hardware()).count();
     match newest.or(all.last()) {
         None => pass("no Xid error since it begins"),
         Some(one) if one.is_hardware() => finding(
             if one.is_recent() { Outcome::Fail } else { Outcome::Warn },
-            format!(
-                "{} of {} Xid errors: {}",
-                all.iter().filter(|it| it.is_hardware()).count(),
-                all.len(),
-                one.words()
-            ),
+            format!("{hardware} of {} Xid errors: {}", all.len(), one.words()),
             "the GPU, its power, slot or driver fails, not a program: see docs.nvidia.com/deploy/xid-errors for the number",
         ),
         Some(one) => pass(format!(
@@ -278,17 +268,13 @@ fn would_fail(facts: &Facts) -> Finding {
         Err(why) => return skip(*why),
     };
     if problems.is_empty() {
-        let has_gpu = facts.frame.as_ref().is_ok_and(|frame| real(frame).next().is_some());
-        return if has_gpu {
-            pass("nothing that shows before a program runs")
-        } else {
-            skip("no GPU")
-        };
+        let fine = |frame| pass_of_gpus(frame, "nothing that shows before a program runs");
+        return facts.frame.as_ref().map_or_else(|_| skip("no GPU"), fine);
     }
     let causes: Vec<&str> = problems.iter().map(|problem| problem.cause.as_str()).collect();
     let fixes: Vec<&str> =
         problems.iter().filter_map(|problem| problem.fix.first()).map(String::as_str).collect();
-    finding(Outcome::Warn, causes.join("\n"), fixes.join("\n"))
+    warn(causes.join("\n"), fixes.join("\n"))
 }
 
 fn terminal(facts: &Facts) -> Finding {
@@ -304,8 +290,7 @@ fn terminal(facts: &Facts) -> Finding {
         _ => "16 colours",
     };
     match term {
-        "" | "dumb" => finding(
-            Outcome::Warn,
+        "" | "dumb" => warn(
             format!("TERM is {}, {size}", if term.is_empty() { "not set" } else { term }),
             "set TERM to the type of the terminal, such as xterm-256color",
         ),
@@ -317,8 +302,7 @@ fn locale(facts: &Facts) -> Finding {
     let locale = facts.terminal.locale.as_deref();
     match locale.unwrap_or("no locale is set") {
         locale_or_none if speaks_utf8(locale) => pass(format!("UTF-8 ({locale_or_none})")),
-        other => finding(
-            Outcome::Warn,
+        other => warn(
             format!("locale is {other}, so only ASCII is drawn"),
             "lines and symbols need UTF-8: set LANG=C.UTF-8",
         ),

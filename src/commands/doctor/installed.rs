@@ -11,7 +11,7 @@ use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Cost, RuleBase};
 
-use super::checks::{finding, pass, skip};
+use super::checks::{finding, pass, skip, warn};
 use super::{Finding, Outcome};
 use crate::commands::answer::findings::findings as found_before;
 use crate::commands::environments::scan_environments;
@@ -208,6 +208,6 @@ pub(crate) fn cuda(here: &Here) -> Finding {
             pass("versions agree; no driver answers that the CUDA runtimes could be compared with")
         }
         (false, true) => pass("versions agree, and the driver serves every runtime"),
-        (false, false) => finding(Outcome::Warn, problems.join("\n"), ""),
+        (false, false) => warn(problems.join("\n"), ""),
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, Result, STYLE,
 };
 use crate::config::args;
 use crate::io::sink::table::Style;
@@ -87,7 +87,7 @@ struct Report {
 }
 
 /// Runs every check and prints what came of it.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let facts = facts::gather(options);
     let report = examine(&facts);
     if options.get(&args::JSON) {

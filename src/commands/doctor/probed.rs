@@ -2,9 +2,9 @@
 
 use warpscope_probes::live::{Answer, ProbeReport};
 
-use super::checks::{finding, pass, skip};
+use super::Finding;
+use super::checks::{pass, skip, warn};
 use super::installed::Here;
-use super::{Finding, Outcome};
 use crate::commands::answer::findings::kept;
 use crate::engine::{Target, contradicted_rules};
 
@@ -24,7 +24,7 @@ pub(crate) fn probed(here: &Here) -> Finding {
     }
     let remedy =
         "run `warpscope probe` again; if the result is the same, the rule or the GPU is at fault";
-    finding(Outcome::Warn, [lines, troubles].concat().join("\n"), remedy)
+    warn([lines, troubles].concat().join("\n"), remedy)
 }
 
 fn told(here: &Here, found: &[(&Target, Vec<ProbeReport>)]) -> (Vec<String>, Vec<String>) {

@@ -14,7 +14,7 @@ use warpscope_probes::rules::RuleBase;
 use super::driver::driver_problems;
 use super::report::{Group, Item, Judge, Report};
 use super::{binaries, image};
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::commands::environments::scan;
 use crate::config::args;
 use crate::engine::installed::short_name;
@@ -31,11 +31,7 @@ struct Named {
 }
 
 /// Looks at what was named, or at everything.
-pub(crate) fn report(
-    options: &Options,
-    base: &RuleBase,
-    judges: Vec<Judge>,
-) -> Result<Report, CliError> {
+pub(crate) fn report(options: &Options, base: &RuleBase, judges: Vec<Judge>) -> Result<Report> {
     let inspected = options.get(&args::INSPECTED);
     let everything = inspected.is_empty();
     let roots: Vec<PathBuf> = options.get(&args::SEARCHED);
@@ -44,13 +40,7 @@ pub(crate) fn report(
         return Err(CliError::Usage(format!("{}: not a folder; {hint}", path.display())));
     }
     let named = Named { roots, ..sort(&inspected)? };
-    let mut report = Report {
-        judges,
-        groups: Vec::new(),
-        unreadable: Vec::new(),
-        searched: Vec::new(),
-        incomplete: false,
-    };
+    let mut report = Report { judges, ..Report::default() };
     files(&named.files, &mut report)?;
     for path in &named.images {
         add_image(path, base, &mut report)?;
@@ -62,7 +52,7 @@ pub(crate) fn report(
     Ok(report)
 }
 
-fn sort(names: &[PathBuf]) -> Result<Named, CliError> {
+fn sort(names: &[PathBuf]) -> Result<Named> {
     let mut named = Named::default();
     for path in names.iter().cloned() {
         match () {
@@ -90,7 +80,7 @@ fn is_archive(path: &Path) -> bool {
 }
 
 /// Binaries and wheels that were named by themselves.
-fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
+fn files(paths: &[PathBuf], report: &mut Report) -> Result<()> {
     let (mut items, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
         let name = short_name(path, paths.iter().map(PathBuf::as_path));
@@ -128,7 +118,7 @@ fn loose_binaries(folder: &Path, report: &mut Report) -> bool {
 }
 
 /// What an image holds.
-fn add_image(path: &Path, base: &RuleBase, report: &mut Report) -> Result<(), CliError> {
+fn add_image(path: &Path, base: &RuleBase, report: &mut Report) -> Result<()> {
     let survey = image::survey(path)?;
     report.groups.extend(groups(&survey, base, &report.judges, Some(path)));
     report.left_out(survey.inventory.unreadable);
@@ -141,7 +131,7 @@ fn environments(
     everything: bool,
     base: &RuleBase,
     report: &mut Report,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let folders = named.folders.iter().map(|folder| folder.display().to_string());
     let asked: Vec<String> =
         folders.chain(named.pids.iter().map(|pid| format!("process {pid}"))).collect();

@@ -12,10 +12,10 @@ use warpscope_probes::inspect::env::{
     Image, ImageFile, Progress, Unreadable, read_image, stream_image,
 };
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 
 /// What is installed in an image, with the device code of its binaries.
-pub(super) fn survey(path: &Path) -> Result<EnvironmentScan, CliError> {
+pub(super) fn survey(path: &Path) -> Result<EnvironmentScan> {
     let usage = CliError::usage;
     let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
     let mut survey = EnvironmentScan::default();

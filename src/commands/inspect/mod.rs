@@ -26,7 +26,7 @@ use self::report::Judge;
 use super::output;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CommandSpec, Exit, Form, HOSTS, NAMED_GPUS, Options, Result, STYLE,
 };
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::{first_frame, what_if};
@@ -63,7 +63,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Looks and says.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let judges = judges(options)?;
     let base = rule_base(options)?;
     let report = gather::report(options, &base, judges)?;
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// GPUs that were named, else those that are here. Where there is none, what is found is told without a judgement.
-fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
+fn judges(options: &Options) -> Result<Vec<Judge>> {
     let named = what_if::choice(options)?.named;
     let targets: Vec<Target> = if named.is_empty() {
         present(options)?
@@ -97,7 +97,7 @@ fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
 }
 
 /// GPUs of this machine; none where there is none.
-fn present(options: &Options) -> Result<Vec<Target>, CliError> {
+fn present(options: &Options) -> Result<Vec<Target>> {
     let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
     Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
 }

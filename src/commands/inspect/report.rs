@@ -52,6 +52,7 @@ pub(super) struct Item {
 }
 
 /// Packages of one environment.
+#[derive(Default)]
 pub(super) struct Group {
     pub(super) title: String,
     pub(super) root: PathBuf,
@@ -66,9 +67,7 @@ pub(super) struct Group {
 impl Group {
     /// Files that belong to no environment.
     pub(super) fn of_files(title: &str, root: PathBuf, items: Vec<Item>) -> Self {
-        let title = title.to_owned();
-        let (problems, cuda, installed) = Default::default();
-        Self { title, root, items, problems, cuda, installed }
+        Self { title: title.to_owned(), root, items, ..Self::default() }
     }
 
     /// Whether there is more to say than that it is there.
@@ -83,6 +82,7 @@ impl Group {
 }
 
 /// Everything that is said.
+#[derive(Default)]
 pub(super) struct Report {
     pub(super) judges: Vec<Judge>,
     pub(super) groups: Vec<Group>,

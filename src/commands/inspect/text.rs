@@ -144,14 +144,8 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     }
     for (numbers, answer) in merged(&item.answers) {
         let reach = &answer.reach;
-        let detail = style.clean(&reach.detail);
-        wrapped(
-            &mut text,
-            &format!("{numbers} {} {detail}", style.symbol(reach.outcome)),
-            4,
-            8,
-            style,
-        );
+        let (symbol, detail) = (style.symbol(reach.outcome), style.clean(&reach.detail));
+        wrapped(&mut text, &format!("{numbers} {symbol} {detail}"), 4, 8, style);
         if let Some(line) = missing(answer) {
             wrapped(&mut text, &style.clean(&line), 8, 10, style);
         }
@@ -233,11 +227,8 @@ fn rest(item: &Item, folded: &[&Scan]) -> String {
         (builds.len(), "for other versions of CUDA"),
         (data.len(), "with nothing the CUDA runtime loads"),
     ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|part| part.0 > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    let parts = parts.iter().filter(|part| part.0 > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     format!("and {} (--json lists them)", parts.join(", "))
 }
 
@@ -308,11 +299,8 @@ fn targets(scan: &Scan) -> String {
         ("never loaded: ", list(&summary.relocatable)),
         ("as data: ", list(&summary.data)),
     ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|part| !part.1.is_empty())
-        .map(|(what, text)| format!("{what}{text}"))
-        .collect();
+    let parts = parts.iter().filter(|part| !part.1.is_empty());
+    let parts: Vec<String> = parts.map(|(what, text)| format!("{what}{text}")).collect();
     parts.join("; ")
 }
 

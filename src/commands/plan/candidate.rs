@@ -54,6 +54,15 @@ impl Candidate {
     }
 }
 
+/// A group for which ways to run the model are looked for.
+struct Search<'a> {
+    base: &'a RuleBase,
+    request: &'a PlanRequest,
+    group: &'a [Target],
+    /// The same GPUs, where the memory of each is known.
+    devices: Vec<Device>,
+}
+
 /// Every way to run the model on a group, best first. Without a word about frameworks, the best configuration of each.
 pub(crate) fn candidates(
     base: &RuleBase,
@@ -62,14 +71,11 @@ pub(crate) fn candidates(
     asked: &[Question],
 ) -> Vec<Candidate> {
     let devices: Option<Vec<Device>> = group.iter().map(Device::new).collect();
-    let devices = devices.unwrap_or_default();
+    let search = Search { base, request, group, devices: devices.unwrap_or_default() };
     let named = !request.queries.is_empty();
     let known = |question: &&Question| named || Framework::find(&question.framework).is_some();
-    let mut found: Vec<Candidate> = asked
-        .iter()
-        .filter(known)
-        .filter_map(|question| candidate(base, request, group, &devices, question))
-        .collect();
+    let asked = asked.iter().filter(known);
+    let mut found: Vec<Candidate> = asked.filter_map(|one| search.candidate(one)).collect();
     found.sort_by_key(Candidate::rank);
     if !named {
         let mut seen: Vec<String> = Vec::new();
@@ -80,66 +86,112 @@ pub(crate) fn candidates(
         });
     }
     if let Some(first) = found.first_mut() {
-        first.cheaper = cheaper(base, request, group, &devices, first);
+        first.cheaper = search.cheaper(first);
     }
     found
 }
 
-fn candidate(
-    base: &RuleBase,
-    request: &PlanRequest,
-    group: &[Target],
-    devices: &[Device],
-    question: &Question,
-) -> Option<Candidate> {
-    // The plan says more of memory than a comparison of weights with one GPU.
-    let question = Question {
-        weight_bytes: None,
-        shape: None,
-        model: Some(model_name(request, &question.framework)),
-        ..question.clone()
-    };
-    let framework = Framework::find(&question.framework);
-    let shape = request.model.shape.as_ref();
-    if shape.zip(framework).is_some_and(|(shape, framework)| !framework.family.loads(shape)) {
-        return None;
-    }
-    let demand = request
-        .demand
-        .clone()
-        .configured(&question.config, shape.is_some_and(|shape| shape.format.is_some()));
-    let demand = Demand { release: Some(release(question.version.as_deref())), ..demand };
-    if framework.is_some_and(|framework| !framework.can(&demand)) {
-        return None;
-    }
-    let way = match shape.zip(framework) {
-        Some((shape, framework)) => {
-            let way = Way::new(shape, devices, framework, demand, request.split);
-            Way { plan: way.plan.map(|plan| plan.beside(request.host_memory)), ..way }
+impl Search<'_> {
+    fn candidate(&self, question: &Question) -> Option<Candidate> {
+        let Self { request, group, devices, .. } = self;
+        // The plan says more of memory than a comparison of weights with one GPU.
+        let question = Question {
+            weight_bytes: None,
+            shape: None,
+            model: Some(model_name(request, &question.framework)),
+            ..question.clone()
+        };
+        let framework = Framework::find(&question.framework);
+        let shape = request.model.shape.as_ref();
+        if shape.zip(framework).is_some_and(|(shape, framework)| !framework.family.loads(shape)) {
+            return None;
         }
-        None => Way::unknown(demand, devices.len()),
-    };
-    let used = group.get(..way.gpus).unwrap_or(group);
-    let command = start_command(base, group.first()?, &question)
-        .map(|text| framework.map_or(text.clone(), |framework| way.command(&text, framework)))
-        .map(|text| visible::only(text, used, &request.machine, framework))
-        .map(|text| match ollama_run(request, &question.framework) {
+        let demand = request
+            .demand
+            .clone()
+            .configured(&question.config, shape.is_some_and(|shape| shape.format.is_some()));
+        let demand = Demand { release: Some(release(question.version.as_deref())), ..demand };
+        if framework.is_some_and(|framework| !framework.can(&demand)) {
+            return None;
+        }
+        let way = match shape.zip(framework) {
+            Some((shape, framework)) => {
+                let way = Way::new(shape, devices, framework, demand, request.split);
+                Way { plan: way.plan.map(|plan| plan.beside(request.host_memory)), ..way }
+            }
+            None => Way::unknown(demand, devices.len()),
+        };
+        let used = group.get(..way.gpus).unwrap_or(group);
+        let command = self.start(&question, &way, used);
+        let question = match framework {
+            Some(framework) => with_cache(question, framework, &way.demand),
+            None => question,
+        };
+        let verdict = self.worst(used, &question)?;
+        Some(Candidate {
+            verdict,
+            command,
+            cheaper: Vec::new(),
+            source: framework.map_or("", |framework| framework.source),
+            question,
+            way,
+        })
+    }
+
+    /// The command that starts it on the GPUs it uses.
+    fn start(&self, question: &Question, way: &Way, used: &[Target]) -> Option<String> {
+        let framework = Framework::find(&question.framework);
+        let text = start_command(self.base, self.group.first()?, question)?;
+        let text = framework.map_or(text.clone(), |framework| way.command(&text, framework));
+        let text = visible::only(text, used, &self.request.machine, framework);
+        Some(match ollama_run(self.request, &question.framework) {
             Some(run) => format!("{text}\n{run}"),
             None => text,
+        })
+    }
+
+    /// The verdict for the GPU where it looks worst.
+    fn worst(&self, group: &[Target], question: &Question) -> Option<Verdict> {
+        let Self { base, request, .. } = self;
+        let mut kinds: Vec<&Target> = Vec::new();
+        for gpu in group {
+            if !kinds.iter().any(|one| one.label == gpu.label && one.sm == gpu.sm) {
+                kinds.push(gpu);
+            }
+        }
+        let verdicts = kinds.into_iter().map(|gpu| {
+            evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
         });
-    let question = match framework {
-        Some(framework) => with_cache(question, framework, &way.demand),
-        None => question,
-    };
-    let verdict = worst(base, request, used, &question)?;
-    Some(Candidate {
-        verdict,
-        command,
-        cheaper: Vec::new(),
-        source: framework.map_or("", |framework| framework.source),
-        question,
-        way,
-    })
+        verdicts.max_by_key(|one| match one.outcome {
+            outcome if outcome.is_bad() => 2,
+            Outcome::Unknown => 1,
+            _ => 0,
+        })
+    }
+
+    /// Cheaper ways that the rules do not refuse.
+    fn cheaper(&self, first: &Candidate) -> Vec<Alternative> {
+        let Self { request, group, devices, .. } = self;
+        let framework = Framework::find(&first.question.framework);
+        let (Some(shape), Some(framework), Some(plan)) =
+            (request.model.shape.as_ref(), framework, &first.way.plan)
+        else {
+            return Vec::new();
+        };
+        let used = devices.get(..first.way.gpus).unwrap_or(devices);
+        let ways = alternatives(shape, used, framework, &first.way.demand, plan);
+        let beside =
+            |way: Alternative| Alternative { plan: way.plan.beside(request.host_memory), ..way };
+        let mut ways: Vec<Alternative> = ways.into_iter().map(beside).collect();
+        ways.retain(|way| {
+            let Some((key, value)) = way.setting else { return true };
+            let mut changed = first.question.clone();
+            let set = changed.config.set(key, value).is_ok();
+            let verdict = self.worst(group.get(..first.way.gpus).unwrap_or(group), &changed);
+            set && verdict.is_some_and(|verdict| !verdict.outcome.is_bad())
+        });
+        ways
+    }
 }
 
 /// The model's name in the framework's own terms: only Ollama knows its own names.
@@ -177,56 +229,4 @@ fn with_cache(mut question: Question, framework: &Framework, demand: &Demand) ->
         let _ = question.config.set("kv_cache", word.value);
     }
     question
-}
-
-/// The verdict for the GPU where it looks worst.
-fn worst(
-    base: &RuleBase,
-    request: &PlanRequest,
-    group: &[Target],
-    question: &Question,
-) -> Option<Verdict> {
-    let mut kinds: Vec<&Target> = Vec::new();
-    for gpu in group {
-        if !kinds.iter().any(|one| one.label == gpu.label && one.sm == gpu.sm) {
-            kinds.push(gpu);
-        }
-    }
-    let verdicts = kinds
-        .into_iter()
-        .map(|gpu| evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question)));
-    verdicts.max_by_key(|one| match one.outcome {
-        outcome if outcome.is_bad() => 2,
-        Outcome::Unknown => 1,
-        _ => 0,
-    })
-}
-
-/// Cheaper ways that the rules do not refuse.
-fn cheaper(
-    base: &RuleBase,
-    request: &PlanRequest,
-    group: &[Target],
-    devices: &[Device],
-    first: &Candidate,
-) -> Vec<Alternative> {
-    let framework = Framework::find(&first.question.framework);
-    let (Some(shape), Some(framework), Some(plan)) =
-        (request.model.shape.as_ref(), framework, &first.way.plan)
-    else {
-        return Vec::new();
-    };
-    let used = devices.get(..first.way.gpus).unwrap_or(devices);
-    let ways = alternatives(shape, used, framework, &first.way.demand, plan);
-    let beside =
-        |way: Alternative| Alternative { plan: way.plan.beside(request.host_memory), ..way };
-    let mut ways: Vec<Alternative> = ways.into_iter().map(beside).collect();
-    ways.retain(|way| {
-        let Some((key, value)) = way.setting else { return true };
-        let mut changed = first.question.clone();
-        let set = changed.config.set(key, value).is_ok();
-        let verdict = worst(base, request, group.get(..first.way.gpus).unwrap_or(group), &changed);
-        set && verdict.is_some_and(|verdict| !verdict.outcome.is_bad())
-    });
-    ways
 }

@@ -20,7 +20,7 @@ use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::{Seen, assumptions, open, seen};
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, Result, STYLE,
 };
 use crate::commands::output;
 use crate::config::args;
@@ -66,7 +66,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let named = options.get(&args::PLANNED);
     let model = open(options, &named)?;
     let queries = [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat();
@@ -101,7 +101,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// The groups that are planned: all GPUs together, or each by itself. Of those in MIG mode a process gets one instance.
-fn groups(options: &Options, seen: &Seen) -> Result<Vec<Vec<Target>>, CliError> {
+fn groups(options: &Options, seen: &Seen) -> Result<Vec<Vec<Target>>> {
     let picked = on(options, seen.gpus.len())?;
     let (cut, whole): (Vec<usize>, Vec<usize>) =
         picked.into_iter().partition(|at| seen.instances.contains_key(at));
@@ -126,7 +126,7 @@ fn groups(options: &Options, seen: &Seen) -> Result<Vec<Vec<Target>>, CliError> 
 }
 
 /// The places that are named; all of them where none is.
-fn on(options: &Options, gpus: usize) -> Result<Vec<usize>, CliError> {
+fn on(options: &Options, gpus: usize) -> Result<Vec<usize>> {
     let wanted = options.get(&args::ON);
     if wanted.is_empty() {
         return Ok((0..gpus).collect());
@@ -143,7 +143,7 @@ fn on(options: &Options, gpus: usize) -> Result<Vec<usize>, CliError> {
     wanted.iter().map(&mut pick).collect()
 }
 
-fn demand(options: &Options) -> Result<Demand, CliError> {
+fn demand(options: &Options) -> Result<Demand> {
     let word = options.get(&args::KV_DTYPE);
     let kv = word.as_deref().map(|word| {
         KvFormat::parse(&word.to_ascii_lowercase()).ok_or_else(|| {
@@ -171,7 +171,7 @@ fn demand(options: &Options) -> Result<Demand, CliError> {
 const MOST: u64 = 1 << 40;
 
 /// Whether the options of the framework can be meant.
-fn check(tuning: &Tuning, concurrency: u64) -> Result<(), CliError> {
+fn check(tuning: &Tuning, concurrency: u64) -> Result<()> {
     let counts = [("--max-seqs", tuning.sequences), ("--batched-tokens", tuning.batched_tokens)];
     for (name, count) in counts {
         if let Some(count) = count.filter(|count| *count == 0 || *count > MOST) {
@@ -216,11 +216,7 @@ impl Planned {
 }
 
 /// Plans every group, and ends with the worst of their codes.
-pub(crate) fn answer(
-    base: &RuleBase,
-    request: &PlanRequest,
-    out: &mut dyn Write,
-) -> Result<Exit, CliError> {
+pub(crate) fn answer(base: &RuleBase, request: &PlanRequest, out: &mut dyn Write) -> Result<Exit> {
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
     let asked = asked(base, words, &request.assumptions).map_err(CliError::Usage)?;
     let planned: Vec<_> =

@@ -11,7 +11,7 @@ use crate::engine::Target;
 use crate::engine::plan::{
     Alternative, Estimate, Fits, Offload, Plan, Range, gib, named, parallel, parts, span, tokens,
 };
-use crate::text::markdown as escaped;
+use crate::text::{markdown as escaped, width};
 
 /// Every group: its best candidate, then a table.
 pub(crate) fn text(request: &PlanRequest, planned: &[Planned]) -> String {
@@ -48,13 +48,9 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planne
         let name = style.clean(name);
         let _ = writeln!(text, "  assumes a copy named {name}; not known to be published");
     }
-    match &best.command {
-        Some(command) if !best.fails() => {
-            for line in command.lines() {
-                let _ = writeln!(text, "  {}", style.clean(line));
-            }
-        }
-        _ => {}
+    let command = best.command.iter().filter(|_| !best.fails());
+    for line in command.flat_map(|command| command.lines()) {
+        let _ = writeln!(text, "  {}", style.clean(line));
     }
     notes(text, best, style);
     for copy in &planned.copies {
@@ -86,12 +82,8 @@ fn lacking(word: &str) -> String {
 /// A quantised copy with the command that starts it.
 fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
     let usual = if copy.is_usual { ", not known to be published" } else { "" };
-    let _ = writeln!(
-        text,
-        "  instead {}{usual}: {}",
-        style.clean(&copy.name),
-        headline(&copy.way, group, style)
-    );
+    let (name, head) = (style.clean(&copy.name), headline(&copy.way, group, style));
+    let _ = writeln!(text, "  instead {name}{usual}: {head}");
     for line in copy.way.command.iter().flat_map(|command| command.lines()) {
         let _ = writeln!(text, "    {}", style.clean(line));
     }
@@ -99,14 +91,11 @@ fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
 
 /// `✔ vLLM 0.33.0 on 2×T4, tensor parallel 2, fp16: 9.0 weights + 1.0 KV (8k × 1) + 1.8 other = 11.8 of 15.0 GiB each; 12–17 tokens/s (predicted)`.
 fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
+    let (mark, name) = (mark(one, style), style.clean(&name(one)));
+    let gpus = style.clean(&gpus(group, one.way.gpus));
     let Some(plan) = &one.way.plan else {
-        return format!(
-            "{} {} on {}: memory unknown, {}",
-            mark(one, style),
-            style.clean(&name(one)),
-            style.clean(&gpus(group, one.way.gpus)),
-            "the model's dimensions or the framework's rules are not known here"
-        );
+        let why = "the model's dimensions or the framework's rules are not known here";
+        return format!("{mark} {name} on {gpus}: memory unknown, {why}");
     };
     let speed =
         one.way.speed.filter(|_| !one.fails()).map(|speed| {
@@ -118,15 +107,8 @@ fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
         (_, Fits::DoesNotFit) => ", does not fit".to_owned(),
         _ => String::new(),
     };
-    format!(
-        "{} {} on {}{}: {}{fits}{}",
-        mark(one, style),
-        style.clean(&name(one)),
-        style.clean(&gpus(group, one.way.gpus)),
-        style.clean(&split(one)),
-        memory(one, plan, style),
-        speed.unwrap_or_default()
-    )
+    let (split, memory) = (style.clean(&split(one)), memory(one, plan, style));
+    format!("{mark} {name} on {gpus}{split}: {memory}{fits}{}", speed.unwrap_or_default())
 }
 
 fn memory(one: &Candidate, plan: &Plan, style: Style) -> String {
@@ -226,13 +208,8 @@ fn cheaper(way: &Alternative) -> String {
 fn explained(text: &mut String, one: &Candidate, style: Style) {
     let Some(plan) = &one.way.plan else { return };
     let mut row = |name: &str, range: Range, source: &str| {
-        let _ = writeln!(
-            text,
-            "  {name:<16}{:>7}  {:>6} to {:>6}  {source}",
-            gib(range.mid),
-            gib(range.low),
-            gib(range.high)
-        );
+        let (low, mid, high) = (gib(range.low), gib(range.mid), gib(range.high));
+        let _ = writeln!(text, "  {name:<16}{mid:>7}  {low:>6} to {high:>6}  {source}");
     };
     let parts: [(&str, Estimate); 6] = [
         ("weights", plan.weights),
@@ -281,26 +258,18 @@ fn cells(one: &Candidate, style: Style) -> [String; 5] {
 const HEADS: [&str; 5] = ["Framework", "GPUs", "GiB", "tokens/s", ""];
 
 fn table(text: &mut String, all: &[Candidate], style: Style) {
-    let rows: Vec<_> = all.iter().map(|one| cells(one, style)).collect();
-    let widths: Vec<usize> = (0..HEADS.len())
-        .map(|at| {
-            let cells = rows.iter().map(|row| crate::text::width(&row[at]));
-            cells.chain([HEADS[at].len()]).max().unwrap_or(0)
-        })
-        .collect();
-    let mut line = |mark: &str, row: [&str; 5]| {
-        let cells: Vec<_> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, wide)| format!("{cell}{}", " ".repeat(wide - crate::text::width(cell))))
-            .collect();
-        let _ = writeln!(text, "{mark} {}", cells.join("  ").trim_end());
+    let clean = |one| cells(one, style).map(|cell| style.clean(&cell));
+    let (heads, rows) = (HEADS.map(str::to_owned), all.iter().map(clean).collect::<Vec<_>>());
+    let widest = |at: usize| rows.iter().chain([&heads]).map(|row| width(&row[at])).max();
+    let widths: [usize; 5] = std::array::from_fn(|at| widest(at).unwrap_or(0));
+    let mut line = |mark: &str, row: &[String; 5]| {
+        let cells = row.iter().zip(widths);
+        let cells = cells.map(|(cell, wide)| format!("{cell}{}", " ".repeat(wide - width(cell))));
+        let _ = writeln!(text, "{mark} {}", cells.collect::<Vec<_>>().join("  ").trim_end());
     };
-    line(" ", HEADS);
+    line(" ", &heads);
     for (one, row) in all.iter().zip(&rows) {
-        let clean: Vec<String> = row.iter().map(|cell| style.clean(cell)).collect();
-        let refs: [&str; 5] = std::array::from_fn(|at| clean[at].as_str());
-        line(&mark(one, style), refs);
+        line(&mark(one, style), row);
     }
 }
 

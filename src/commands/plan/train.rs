@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::request::PlanRequest;
 use super::text::gpus;
-use crate::commands::cli::{CliError, Exit, Form, Options};
+use crate::commands::cli::{CliError, Exit, Form, Options, Result};
 use crate::commands::output;
-use crate::config::args;
-use crate::config::args::Train;
+use crate::config::args::{self, Train};
 use crate::engine::Outcome;
 use crate::engine::plan::{Device, Fits, Method, Range, Training, TrainingPlan, gib, training};
 use crate::io::sink::jsonl;
@@ -25,11 +24,7 @@ pub(crate) struct Trained {
 }
 
 impl Trained {
-    pub(crate) fn new(
-        options: &Options,
-        method: Train,
-        request: &PlanRequest,
-    ) -> Result<Self, CliError> {
+    pub(crate) fn new(options: &Options, method: Train, request: &PlanRequest) -> Result<Self> {
         let zero = u8::try_from(options.get(&args::ZERO)).ok().filter(|stage| *stage <= 3);
         let zero = zero.ok_or_else(|| CliError::usage("--zero is a stage from 0 to 3"))?;
         let (method, name) = match method {
@@ -64,7 +59,7 @@ pub(crate) fn answer(
     request: &PlanRequest,
     trained: &Trained,
     out: &mut dyn Write,
-) -> Result<Exit, CliError> {
+) -> Result<Exit> {
     let Some(shape) = &request.model.shape else {
         return Err(CliError::failed("the model's dimensions are not known"));
     };
