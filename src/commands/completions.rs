@@ -7,7 +7,7 @@ use warpscope_probes::catalogue::{Catalogue, Part};
 use warpscope_probes::rules::RuleBase;
 
 use super::output;
-use crate::commands::cli::{CliError, CommandSpec, Exit, Options, parser};
+use crate::commands::cli::{CliError, CommandSpec, Exit, Options, Result, parser};
 use crate::config::args::{self, ArgSpec};
 use crate::widgets::theme::BUILTIN;
 
@@ -27,7 +27,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Completions for a shell.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let mut program = with_names(parser::visible(options.commands));
     let mut bytes = Vec::new();
     match options.get(&args::SHELL).as_str() {

@@ -1,5 +1,5 @@
 use super::{dashboard, output};
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result};
 use crate::commands::frames::what_if;
 use crate::config::args::{self, ConfigAction};
 use crate::config::{ConfigPath, sample};
@@ -22,7 +22,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// A documented sample, a check of the configuration, or where it is looked for.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     match options.get(&args::ACTION) {
         ConfigAction::Check => check(options),
         ConfigAction::Path => match options.config.path.path() {
@@ -38,7 +38,7 @@ pub(crate) fn documented() -> String {
     sample(rows().iter().map(|row| (row.spec.id, row.spec.keys, row.spec.help)))
 }
 
-fn check(options: &Options) -> Result<Exit, CliError> {
+fn check(options: &Options) -> Result<Exit> {
     let config = &options.config;
     let path = config.path.path().ok_or_else(nowhere)?.display();
     match (&config.settings, &config.path) {
@@ -54,7 +54,7 @@ fn check(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Whether what the file names exists: actions, keys, theme, GPUs.
-fn usable(options: &Options) -> Result<(), CliError> {
+fn usable(options: &Options) -> Result<()> {
     Keymap::new(&options.keys).map_err(CliError::Usage)?;
     dashboard::look(options, false)?;
     what_if::choice(options).map(drop)

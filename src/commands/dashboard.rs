@@ -10,8 +10,8 @@ use warpscope_probes::rules::RuleBase;
 use super::{gpu, output};
 use crate::commands::answer::rules::users_rules;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, SCREEN,
-    STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, Result,
+    SCREEN, STYLE,
 };
 use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -52,7 +52,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Opens the dashboard and stays until the user leaves.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     demand_cursor(&options.env)?;
     share_heap();
     // First: what asks the driver works while everything else is made ready.
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Refuses a terminal on which nothing can be placed or typed.
-fn demand_cursor(env: &Environment) -> Result<(), CliError> {
+fn demand_cursor(env: &Environment) -> Result<()> {
     let instead = "use `warpscope snapshot` or `warpscope stream` instead";
     let why = if env.text("TERM").as_deref() == Some("dumb") {
         "this terminal (TERM=dumb) cannot place the cursor"
@@ -106,7 +106,7 @@ pub(crate) fn allowance(options: &Options) -> Budget {
 }
 
 /// The state to start with, answering by these rules.
-pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliError> {
+pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App> {
     let keymap = Keymap::new(&options.keys).map_err(CliError::Usage)?;
     let settings = Settings {
         interval: options.get(&args::INTERVAL),
@@ -187,16 +187,10 @@ fn theme_name(options: &Options) -> OsString {
 }
 
 /// How things look on this terminal; a theme that cannot be read is an error.
-pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, CliError> {
+pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions> {
     let name = theme_name(options);
-    let folders: Vec<_> = options
-        .config
-        .path
-        .path()
-        .and_then(|file| file.parent())
-        .map(|dir| dir.join("themes"))
-        .into_iter()
-        .collect();
+    let folder = options.config.path.path().and_then(|file| file.parent());
+    let folders: Vec<_> = folder.map(|folder| folder.join("themes")).into_iter().collect();
     Theme::load(&name, &folders, read_theme).map_err(CliError::usage)?;
     Ok(LookOptions {
         depth: depth(options, is_terminal),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use warpscope_kernels::DTYPES;
 use warpscope_probes::catalogue::{Catalogue, How};
 
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::rows;
 use crate::config::args;
 use crate::io::sink::table::Column;
@@ -58,7 +58,7 @@ const DTYPE_COLUMNS: &[Column<Pair<'_>>] = &[
 ];
 
 /// Every number format on every compute capability, and on chips that can do less than theirs promises.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let words = rows::words(options);
     let mut rows: Vec<_> = pairs(Catalogue::load());
     rows.retain(|pair| words.iter().all(|word| pair.says(word)));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpscope_probes::trust;
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use crate::commands::output;
 use crate::config::Environment;
 
@@ -32,7 +32,7 @@ pub(crate) fn environment() -> Environment {
 }
 
 /// Fails where the driver would load what the caller chose.
-pub(crate) fn forbid_injections(env: &Environment) -> Result<(), CliError> {
+pub(crate) fn forbid_injections(env: &Environment) -> Result<()> {
     let Some(why) = trust::elevated() else { return Ok(()) };
     match INJECTIONS.iter().find(|name| env.get(name).is_some()) {
         None => Ok(()),
@@ -43,7 +43,7 @@ pub(crate) fn forbid_injections(env: &Environment) -> Result<(), CliError> {
 }
 
 /// A library named by an option.
-pub(crate) fn named(option: &str, path: &Path) -> Result<PathBuf, CliError> {
+pub(crate) fn named(option: &str, path: &Path) -> Result<PathBuf> {
     let refused = |why| CliError::Usage(format!("{option} {}: {why}", path.display()));
     trust::as_named(path).map_err(refused)
 }

@@ -1,12 +1,12 @@
 //! `warpscope export`: a journal in the format of another tool.
 
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
 use warpscope_probes::bounded::{Accept, Input};
 
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result};
 use crate::commands::frames::source::note_skipped;
 use crate::commands::output::file::Target;
 use crate::config::args;
@@ -27,7 +27,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Writes the journal that was named.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let format = options.get(&args::EXPORT_FORMAT);
     let export = EXPORTS.iter().find(|export| export.id == format);
     let export = export.ok_or_else(|| CliError::Usage(format!("no format {format:?}")))?;
@@ -43,19 +43,16 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn read(path: &Path) -> Result<Recordings, CliError> {
-    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
-    let failed = |error: io::Error| wrong(error.to_string());
-    let input = Input::open(path, Accept::Pipes).map_err(failed)?;
+fn read(path: &Path) -> Result<Recordings> {
+    let input = Input::open(path, Accept::Pipes).map_err(CliError::at(path))?;
     let mut reader = Reader::new(BufReader::with_capacity(1 << 16, input));
     let mut recordings = Recordings::default();
-    while let Some(record) = reader.record().map_err(failed)? {
+    while let Some(record) = reader.record().map_err(CliError::at(path))? {
         recordings.take(record);
     }
     if !reader.is_journal() {
-        return Err(wrong(
-            "is not a run log; `warpscope record FILE -- COMMAND` writes one".to_owned(),
-        ));
+        let why = "is not a run log; `warpscope record FILE -- COMMAND` writes one";
+        return Err(CliError::at(path)(why));
     }
     note_skipped(path, reader.skipped());
     Ok(recordings)

@@ -4,7 +4,7 @@ use serde::Serialize;
 use warpscope_probes::rules::{Framework, MODELS, RuleBase};
 
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::rows;
 use crate::config::args;
 use crate::io::sink::table::Column;
@@ -68,7 +68,7 @@ const FRAMEWORK_COLUMNS: &[Column<Known>] = &[
 ];
 
 /// Every framework the rules speak of.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let base = rule_base(options)?;
     let words = rows::words(options);
     let known = base.frameworks().iter().filter(|one| one.id != MODELS);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use warpscope_probes::catalogue::{Catalogue, Part};
 
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::rows;
 use crate::config::args;
 use crate::io::sink::table::Column;
@@ -70,7 +70,7 @@ const GPU_COLUMNS: &[Column<Gpu<'_>>] = &[
 ];
 
 /// Every product of the catalogue.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let parts = Catalogue::load().search(&options.get(&args::FILTER).join(" "));
     let rows: Vec<_> = parts.into_iter().map(Gpu::new).collect();
     rows::show(options, "gpus", GPU_COLUMNS, &rows)

@@ -5,7 +5,7 @@ use std::io;
 
 use super::hosts::{Answer, build, call, digest, resolve, settled, ssh, this_program};
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, Options, Result};
 use crate::config::args::{self, HostAction};
 use crate::io::source::hosts::script::{FOLDER, Platform, greeting};
 use crate::io::source::hosts::{HostName, Ssh, Trouble};
@@ -25,7 +25,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let hosts = resolve(&options.get(&args::HOST_NAMES), options)?;
     let ssh = ssh(options)?;
     let action = options.get(&args::HOST_ACTION);

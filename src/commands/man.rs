@@ -1,5 +1,5 @@
 use super::output;
-use crate::commands::cli::{CliError, CommandSpec, Commands, Exit, Options, parser};
+use crate::commands::cli::{CliError, CommandSpec, Commands, Exit, Options, Result, parser};
 use crate::config::{args, nearest};
 
 /// The command.
@@ -14,7 +14,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// The manual page of the program or of one command.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let mut command = parser::visible(options.commands);
     if let Some(word) = &options.get(&args::COMMAND_NAME) {
         let found = command.get_subcommands().find(|inner| inner.get_name() == word).cloned();

@@ -1,7 +1,7 @@
 //! `warpscope mark`: a remark for the recording that runs.
 
 use super::record::remark;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, Exit, Options, Result};
 use crate::config::args;
 
 /// The command.
@@ -14,6 +14,6 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     remark::send(&options.env, &options.get(&args::REMARK).join(" "))
 }

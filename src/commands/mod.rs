@@ -64,7 +64,7 @@ use warpscope_probes::bounded;
 
 use self::cli::raw_args::{Parsed, parse};
 pub use self::cli::{CliError, CommandSpec, Commands, Exit};
-use self::cli::{Options, resolve};
+use self::cli::{Options, Result, resolve};
 use crate::config::{Environment, args};
 
 /// Every command with a name, sorted by it.
@@ -112,7 +112,7 @@ pub fn main() -> ExitCode {
 }
 
 /// The program with its arguments (the first is its own name) and environment given.
-pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result<Exit, CliError> {
+pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result<Exit> {
     let line: Vec<OsString> = args.into_iter().collect();
     if line.get(1).is_some_and(|first| first == cli::WORKER) {
         return worker::run(line.into_iter().skip(2), &env);
@@ -134,12 +134,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
 
 /// The dynamic linker would wait for a pipe and map a device, so libraries named by a path are checked first. A name without a
 /// folder is one it finds by itself.
-fn check_libraries(options: &Options) -> Result<(), CliError> {
+fn check_libraries(options: &Options) -> Result<()> {
     let named = [options.get(&args::LIBRARY), options.get(&args::CUBLAS)].into_iter().flatten();
     for path in named.filter(|path| path.components().count() > 1) {
         match bounded::open(&path) {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                return Err(CliError::Usage(format!("{}: {error}", path.display())));
+                return Err(CliError::at(&path)(error));
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::identity::now_ms;
 use super::output;
 use crate::commands::bench::interleave::{keys, median, take_turns};
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::compare::known::noise_file_path;
 use crate::commands::versus::{Measure, Side, processes};
 use crate::config::args;
@@ -40,7 +40,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Measures, prints and keeps the noise of every kernel.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let path = noise_file_path(&options.env).ok_or_else(|| {
         CliError::usage("set HOME or XDG_STATE_HOME: there is no place to keep it")
     })?;
@@ -72,7 +72,7 @@ struct Blocks {
     signal: Option<u8>,
 }
 
-fn blocks(options: &Options) -> Result<Blocks, CliError> {
+fn blocks(options: &Options) -> Result<Blocks> {
     let words = options.get(&args::NOISY);
     if words.is_empty() {
         let exe = std::env::current_exe()?;
@@ -90,7 +90,7 @@ fn own(exe: &Path) -> String {
     command_name(&[exe.display().to_string(), "bench".to_owned()])
 }
 
-fn own_blocks(exe: &Path, options: &Options) -> Result<Vec<Vec<Point>>, CliError> {
+fn own_blocks(exe: &Path, options: &Options) -> Result<Vec<Vec<Point>>> {
     let [first, second] = take_turns([exe, exe], options, |done, all| {
         output::note(format_args!("block {done} of {all}"))
     })?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cli::{CliError, Exit, Options};
+use super::cli::{CliError, Exit, Options, Result};
 use super::output;
 use crate::config::args;
 use crate::io::sink::table::{Column, grid};
@@ -21,7 +21,7 @@ pub(crate) fn show<T: Serialize>(
     name: &str,
     columns: &[Column<T>],
     rows: &[T],
-) -> Result<Exit, CliError> {
+) -> Result<Exit> {
     if rows.is_empty() {
         let words = options.get(&args::FILTER).join(" ");
         let all = format!("`warpscope {name}` lists all");

@@ -1,6 +1,6 @@
 //! A panel as a picture, drawn without a terminal.
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use ratatui::buffer::Buffer;
@@ -10,7 +10,7 @@ use warpscope_probes::bounded::{Accept, Input};
 use super::{dashboard, output};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, Result, STYLE,
 };
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, note_skipped, open_source};
@@ -37,16 +37,8 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "screenshot",
     about: "Draw a panel as SVG or text, without a terminal",
     args: &[
-        &[
-            &args::PANEL,
-            &args::SIZE,
-            &args::PICTURE_FORMAT,
-            &args::OUTPUT,
-            &args::FORCE,
-            &args::SOURCE,
-            &args::BENCH_EVENTS,
-            &args::IMPORT,
-        ],
+        &[&args::PANEL, &args::SIZE, &args::PICTURE_FORMAT, &args::OUTPUT, &args::FORCE],
+        &[&args::SOURCE, &args::BENCH_EVENTS, &args::IMPORT],
         NAMED_GPUS,
         LIVE,
         &[&args::THEME],
@@ -59,7 +51,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Draws one panel from this machine or from a recording.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let mut app = dashboard::app(options, rule_base(options)?)?;
     app.tab = panel(&options.get(&args::PANEL))?;
     if app.tabs.bench.devices.mode() == BenchMode::Ask {
@@ -91,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Runs of the journals that are named, which leaves the user's history alone, or of that.
-fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
+fn fill_history(options: &Options, app: &mut App) -> Result<()> {
     let failed = CliError::usage;
     let journals = options.get(&args::IMPORT);
     let store = if journals.is_empty() {
@@ -109,19 +101,18 @@ fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
     Ok(())
 }
 
-fn panel(name: &str) -> Result<Tab, CliError> {
+fn panel(name: &str) -> Result<Tab> {
     let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
     Tab::from_id(name)
         .ok_or_else(|| CliError::Usage(format!("no panel {name:?}; known: {}", known.join(", "))))
 }
 
 /// Every frame of a recording passes through the same update as on the screen, so graphs have their history.
-fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
+fn fill(options: &Options, app: &mut App) -> Result<()> {
     match options.recording() {
         Some(path) => {
-            let failed = |error: io::Error| unreadable(&path, &error.to_string());
             let mut frames = FrameReader::new(input(&path)?);
-            while let Some(frame) = frames.next_frame().map_err(failed)? {
+            while let Some(frame) = frames.next_frame().map_err(CliError::at(&path))? {
                 update(app, Msg::Frame(Box::new(frame)));
             }
             if frames.stats().frames == 0 {
@@ -143,20 +134,15 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
 }
 
 /// What a benchmark said, an event a line.
-fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
+fn fill_bench(path: &Path, app: &mut App) -> Result<()> {
     app.tabs.bench.toggle();
     for event in Lines::new(input(path)?, LINE_MAX) {
-        let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
+        let event = event.map_err(CliError::at(path))?;
         update(app, bench::Msg::Worker(CPU.to_owned(), Update::Event(event)).into());
     }
     Ok(())
 }
 
-fn input(path: &Path) -> Result<BufReader<Input>, CliError> {
-    let input = Input::open(path, Accept::Pipes);
-    input.map(BufReader::new).map_err(|error| unreadable(path, &error.to_string()))
-}
-
-fn unreadable(path: &Path, why: &str) -> CliError {
-    CliError::Usage(format!("{}: {why}", path.display()))
+fn input(path: &Path) -> Result<BufReader<Input>> {
+    Input::open(path, Accept::Pipes).map(BufReader::new).map_err(CliError::at(path))
 }

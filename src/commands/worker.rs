@@ -11,7 +11,7 @@ use rustix::stdio::dup2_stdout;
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::output;
-use crate::commands::cli::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit, Result};
 use crate::commands::elevated;
 use crate::commands::record::{LAUNCH, RELAY, launch, relay};
 use crate::config::Environment;
@@ -24,10 +24,7 @@ use crate::worker::process::{CPU_ARGUMENT, GPU_ARGUMENT};
 use crate::worker::{CONTEXT_LOST, WorkerEnd, children, run_worker};
 
 /// Computes until the parent is gone or has heard enough.
-pub(crate) fn run(
-    arguments: impl Iterator<Item = OsString>,
-    env: &Environment,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>, env: &Environment) -> Result<Exit> {
     elevated::forbid_injections(env)?;
     let arguments: Vec<OsString> = arguments.collect();
     if arguments == [RELAY] {
@@ -60,7 +57,7 @@ pub(crate) fn run(
 }
 
 /// Serves the CPU.
-fn cpu(arguments: &[String]) -> Result<Exit, CliError> {
+fn cpu(arguments: &[String]) -> Result<Exit> {
     let options = CpuOptions::from_arguments(arguments).map_err(CliError::usage)?;
     children::die_with_input();
     run_worker(|stop| CpuDevice::new(options, stop), io::stdin(), io::stdout())?;
@@ -68,7 +65,7 @@ fn cpu(arguments: &[String]) -> Result<Exit, CliError> {
 }
 
 /// Serves one device, or none in particular.
-fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
+fn gpu(arguments: &[String], env: &Environment) -> Result<Exit> {
     let uuid = match arguments {
         [] => None,
         [uuid] => Some(uuid.clone()),
@@ -84,7 +81,7 @@ fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
 }
 
 /// Asks NVML for a parent that does not load it.
-fn nvml(library: Option<PathBuf>) -> Result<Exit, CliError> {
+fn nvml(library: Option<PathBuf>) -> Result<Exit> {
     share_heap();
     children::die_with_input();
     // What the library prints must not come between two answers.

@@ -15,14 +15,13 @@ use warpscope_probes::rules::RuleBase;
 
 use self::query::{Words, asked};
 use self::text::Style;
-use crate::commands::cli::{CliError, Exit, Options};
+use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::environments::scan_environments;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::{demand_gpu, first_frame, what_if};
 use crate::commands::identity::today;
 use crate::commands::output;
-use crate::config::args;
-use crate::config::args::Installed as AskInstalled;
+use crate::config::args::{self, Installed as AskInstalled};
 use crate::engine::installed::Installed;
 use crate::engine::{Assumptions, Outcome, Question, Target, Verdict, evaluate};
 
@@ -44,7 +43,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(options: &Options, base: &RuleBase) -> Result<Self, CliError> {
+    pub(crate) fn new(options: &Options, base: &RuleBase) -> Result<Self> {
         let gpus = targets(options)?;
         Ok(Self {
             assumptions: assumptions(options, base, &gpus)?,
@@ -57,7 +56,7 @@ impl Request {
     }
 
     /// The questions that its words ask.
-    pub(crate) fn questions(&self, base: &RuleBase) -> Result<Vec<Question>, CliError> {
+    pub(crate) fn questions(&self, base: &RuleBase) -> Result<Vec<Question>> {
         let words = Words { words: &self.queries, dtype: self.dtype.as_deref() };
         asked(base, words, &self.assumptions).map_err(CliError::Usage)
     }
@@ -74,7 +73,7 @@ pub(crate) fn assumptions(
     options: &Options,
     base: &RuleBase,
     gpus: &[Target],
-) -> Result<Assumptions, CliError> {
+) -> Result<Assumptions> {
     let model = model(options)?;
     let ask_installed = match options.get(&args::INSTALLED) {
         AskInstalled::Auto => gpus.iter().any(|gpu| !gpu.what_if),
@@ -91,12 +90,12 @@ pub(crate) fn assumptions(
 }
 
 /// The model that was named.
-pub(crate) fn model(options: &Options) -> Result<Option<Model>, CliError> {
+pub(crate) fn model(options: &Options) -> Result<Option<Model>> {
     options.get(&args::MODEL).map(|name| open(options, &name)).transpose()
 }
 
 /// A model by its name: on this machine, on its hub where that may be asked, or in the table of known models.
-pub(crate) fn open(options: &Options, name: &Path) -> Result<Model, CliError> {
+pub(crate) fn open(options: &Options, name: &Path) -> Result<Model> {
     let places = Places::of_this_user();
     let is_away = options.get(&args::FETCH) && find(name, &places).is_err();
     let model = match is_away {
@@ -120,7 +119,7 @@ pub(crate) fn exit(verdicts: &[Verdict], accept_no_obstacle: bool) -> Exit {
 }
 
 /// GPUs that were named; without any, those of this machine. Naming one asks no driver.
-pub(crate) fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
+pub(crate) fn targets(options: &Options) -> Result<Vec<Target>> {
     Ok(seen(options)?.gpus)
 }
 
@@ -134,7 +133,7 @@ pub(crate) struct Seen {
 }
 
 /// The GPUs that are named, else those that are seen.
-pub(crate) fn seen(options: &Options) -> Result<Seen, CliError> {
+pub(crate) fn seen(options: &Options) -> Result<Seen> {
     let named = what_if::choice(options)?.named;
     if !named.is_empty() {
         let gpus = counted(named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())));

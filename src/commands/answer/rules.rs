@@ -8,7 +8,7 @@ use std::sync::Arc;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::config;
 use crate::config::args;
 
@@ -18,12 +18,12 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_FILES: usize = 1000;
 
 /// The rules every answer is given by. Without rules of the user's own nothing is copied.
-pub(crate) fn rule_base(options: &Options) -> Result<Arc<RuleBase>, CliError> {
+pub(crate) fn rule_base(options: &Options) -> Result<Arc<RuleBase>> {
     Ok(users_rules(options)?.unwrap_or_else(RuleBase::shared))
 }
 
 /// The rules with the user's own on top; `None` where the user has none, and then nothing is read.
-pub(crate) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, CliError> {
+pub(crate) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>> {
     let mut files = Vec::new();
     if let Some(folder) = config::folder(&options.env) {
         files.extend(read(&folder.join("rules"), false)?);
@@ -40,7 +40,7 @@ pub(crate) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, Cl
 }
 
 /// Name and text of every `*.toml` in a folder, by name. One that was named must be there.
-fn read(folder: &Path, named: bool) -> Result<Vec<(String, String)>, CliError> {
+fn read(folder: &Path, named: bool) -> Result<Vec<(String, String)>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if !named && is_missing(&error) => return Ok(Vec::new()),
@@ -59,7 +59,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-fn text(path: &Path) -> Result<String, CliError> {
+fn text(path: &Path) -> Result<String> {
     bounded::text(path, Accept::Files, MOST_BYTES)
         .map_err(|error| unreadable(path, &error.to_string()))
 }

@@ -44,21 +44,11 @@ impl Style {
 
 /// First line of a verdict.
 pub(crate) fn title(verdict: &Verdict, style: Style) -> String {
-    let dot = style.dot();
-    let name = format!(
-        "{} {dot} {} {} {dot} {}",
-        verdict.gpu,
-        verdict.framework,
-        version(verdict),
-        verdict.config
-    );
-    let outcome = style.paint(verdict.outcome, verdict.outcome.words());
-    format!(
-        "{} {}: {outcome} ({})",
-        style.symbol(verdict.outcome),
-        style.clean(&name),
-        verdict.told_by()
-    )
+    let Verdict { gpu, framework, config, outcome, .. } = verdict;
+    let (dot, version) = (style.dot(), version(verdict));
+    let name = style.clean(&format!("{gpu} {dot} {framework} {version} {dot} {config}"));
+    let (symbol, words) = (style.symbol(*outcome), style.paint(*outcome, outcome.words()));
+    format!("{symbol} {name}: {words} ({})", verdict.told_by())
 }
 
 /// The version a verdict speaks of, in words.
@@ -105,17 +95,8 @@ pub(crate) fn evidence(text: &mut String, verdict: &Verdict, style: Style) {
     }
 }
 
-/// Where the version of a question comes from, as an id.
-pub(crate) fn origin_word(question: &Question) -> &'static str {
-    origin(question).0
-}
-
-/// The same for people.
-pub(crate) fn origin_words(question: &Question) -> &'static str {
-    origin(question).1
-}
-
-fn origin(question: &Question) -> (&'static str, &'static str) {
+/// Where the version of a question comes from: as an id, and for people.
+pub(crate) fn origin(question: &Question) -> (&'static str, &'static str) {
     match question.origin {
         Origin::Known => ("known", "the version the rules cover"),
         Origin::Asked => ("asked", "as asked"),

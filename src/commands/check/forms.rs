@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use warpscope_probes::model::Model;
 
-use crate::commands::answer::text::{origin_word, summary};
+use crate::commands::answer::text::{origin, summary};
 use crate::commands::check::Report;
 use crate::engine::{Confidence, Level, Question, Verdict};
 use crate::io::sink::csv::quoted;
@@ -66,7 +66,7 @@ const COLUMNS: &[(&str, Cell)] = &[
     ("gpu", |_, verdict| verdict.gpu.clone()),
     ("framework", |question, _| question.framework.clone()),
     ("version", |_, verdict| verdict.version.clone()),
-    ("origin", |question, _| origin_word(question).to_owned()),
+    ("origin", |question, _| origin(question).0.to_owned()),
     ("config", |_, verdict| verdict.config.clone()),
     ("settings", |question, _| question.config.to_string()),
     ("outcome", |_, verdict| verdict.outcome.id().to_owned()),
@@ -113,12 +113,8 @@ pub(crate) fn csv(report: &Report<'_>) -> String {
 pub(crate) fn markdown(report: &Report<'_>) -> String {
     let mut text = format!("{}\n\n", summary(&report.verdicts));
     if let Some(model) = &report.request.asked.assumptions.model {
-        let _ = writeln!(
-            text,
-            "Model {}: {}\n",
-            escaped(&model.name),
-            escaped(&model.settings.to_string())
-        );
+        let (name, settings) = (escaped(&model.name), escaped(&model.settings.to_string()));
+        let _ = writeln!(text, "Model {name}: {settings}\n");
     }
     let gpus = report.request.asked.gpus.iter().map(|gpu| escaped(&gpu.label));
     let heads: Vec<_> = ["Framework", "Version", "Configuration"]

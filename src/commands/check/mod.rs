@@ -20,12 +20,10 @@ use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::reasons::reasons;
 use crate::commands::check::table::table;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
-    STYLE,
+    CONFIG_FILE, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION, Result, STYLE,
 };
 use crate::commands::output;
-use crate::config::args;
-use crate::config::args::{Detail, Only};
+use crate::config::args::{self, Detail, Only};
 use crate::engine::{Outcome, Question, Target, Verdict};
 
 /// The command.
@@ -144,7 +142,7 @@ fn merged(columns: impl Iterator<Item = (Target, Vec<Verdict>)>) -> Vec<(Target,
 }
 
 /// Verdicts for every GPU named, or for every GPU here.
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let base = rule_base(options)?;
     let request = CheckRequest {
         asked: Request::new(options, &base)?,
@@ -156,11 +154,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Answers every question for every GPU.
-fn answer_all(
-    base: &RuleBase,
-    request: &CheckRequest,
-    out: &mut dyn Write,
-) -> Result<Exit, CliError> {
+fn answer_all(base: &RuleBase, request: &CheckRequest, out: &mut dyn Write) -> Result<Exit> {
     let asked = request.asked.questions(base)?;
     if asked.is_empty() {
         output::note(format_args!("warpscope check: {}", nothing_asked(&request.asked)));

@@ -37,13 +37,7 @@ pub(crate) fn table(report: &Report<'_>, style: Style) -> String {
                 let title = format!("{} {}", verdict.framework, version(verdict));
                 let _ = writeln!(text, "{}", style.clean(&title));
             }
-            text.push_str(&line(
-                report,
-                &fit(name, name_room, style.ascii),
-                name_room,
-                &verdicts,
-                style,
-            ));
+            text.push_str(&line(report, name, name_room, &verdicts, style));
         }
     }
     text.push_str(&legend(style));
@@ -89,6 +83,7 @@ fn line(
     verdicts: &[&Verdict],
     style: Style,
 ) -> String {
+    let name = &fit(name, name_room, style.ascii);
     let mut line = format!("{name}{}", " ".repeat(name_room.saturating_sub(width(name))));
     for verdict in verdicts {
         if report.shows(verdict) {

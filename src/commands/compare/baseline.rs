@@ -10,7 +10,7 @@ use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::private;
 
 use super::read::{MAX_DOCUMENT, files_beside};
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{CliError, Options, Result};
 use crate::commands::{identity, output};
 use crate::config::{args, data_folder};
 use crate::io::sink::noise_file::machine;
@@ -27,7 +27,7 @@ pub(super) struct Baselines {
 }
 
 impl Baselines {
-    pub(super) fn new(options: &Options) -> Result<Self, CliError> {
+    pub(super) fn new(options: &Options) -> Result<Self> {
         let [load, save] = [&args::BASELINE, &args::SAVE_BASELINE].map(|arg| options.get(arg));
         let (load, save) = (load.map(branch).transpose()?, save.map(branch).transpose()?);
         let kept = || Some(data_folder(&options.env)?.join("baselines"));
@@ -44,7 +44,7 @@ impl Baselines {
     }
 
     /// Name and files of the runs to compare with.
-    pub(super) fn load(&self) -> Result<Option<(String, Vec<PathBuf>)>, CliError> {
+    pub(super) fn load(&self) -> Result<Option<(String, Vec<PathBuf>)>> {
         let Some(name) = &self.load else { return Ok(None) };
         let folder = self.machine.join(file_name(name));
         match runs(&folder) {
@@ -58,7 +58,7 @@ impl Baselines {
     }
 
     /// Keeps runs in place of those kept under the name before.
-    pub(super) fn save(&self, files: &[PathBuf]) -> Result<(), CliError> {
+    pub(super) fn save(&self, files: &[PathBuf]) -> Result<()> {
         let Some(name) = &self.save else { return Ok(()) };
         let folder = self.machine.join(file_name(name));
         keep(&self.machine, &folder, files).map_err(|error| failed(&folder, &error))?;
@@ -67,7 +67,7 @@ impl Baselines {
     }
 }
 
-fn branch(name: String) -> Result<String, CliError> {
+fn branch(name: String) -> Result<String> {
     if name != CHECKED_OUT {
         return Ok(name);
     }

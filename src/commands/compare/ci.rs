@@ -5,22 +5,23 @@ use std::io::{self, Write};
 
 use super::text::{interval, median, percent};
 use super::{FailOn, Shown};
-use crate::commands::cli::{CliError, Options};
+use crate::commands::cli::{Options, Result};
 use crate::commands::output;
 use crate::commands::output::file::Target;
 use crate::config::args;
 use crate::runs::compare::{Alone, Call, Row};
+use crate::runs::samples::Key;
 use crate::text::clean;
 
 /// An error where the report cannot be written, before anything is measured.
-pub(crate) fn check_report(options: &Options) -> Result<(), CliError> {
+pub(crate) fn check_report(options: &Options) -> Result<()> {
     let path = options.get(&args::JUNIT);
     let target = path.as_ref().map(|path| Target { path, force: options.get(&args::FORCE) });
     target.map_or(Ok(()), |target| target.check().map(drop))
 }
 
 /// Writes what the options ask for beside the comparison itself.
-pub(super) fn publish(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
+pub(super) fn publish(shown: &Shown<'_>, options: &Options) -> Result<()> {
     let fail_on = FailOn::new(options);
     if options.get(&args::GITHUB) {
         annotations(shown, &fail_on).iter().for_each(|line| output::note(format_args!("{line}")));
@@ -30,12 +31,8 @@ pub(super) fn publish(shown: &Shown<'_>, options: &Options) -> Result<(), CliErr
     target.write(|out| junit(shown, &fail_on, out))
 }
 
-fn name(row: &Row) -> String {
-    format!("{} {}", row.key, row.config).trim_end().to_owned()
-}
-
-fn alone_name(one: &Alone) -> String {
-    format!("{} {}", one.key, one.config).trim_end().to_owned()
+fn name(key: &Key, config: &str) -> String {
+    format!("{key} {config}").trim_end().to_owned()
 }
 
 /// `+5.00 % (+4.10 % to +5.90 %), 40.0 us to 42.0 us; reason`.
@@ -55,14 +52,14 @@ fn annotations(shown: &Shown<'_>, fail_on: &FailOn) -> Vec<String> {
     };
     let rows = shown.comparison.rows.iter().filter_map(|row| {
         let fails = fail_on.call(row.judgement.call);
-        let title = format!("{}: {}", row.judgement.call, name(row));
+        let title = format!("{}: {}", row.judgement.call, name(&row.key, &row.config));
         (fails || row.judgement.call == Call::Slower).then(|| line(fails, &title, &message(row)))
     });
     let missing = shown.comparison.alone.iter().filter(|one| one.is_missing).map(|one| {
         let text = format!("{}: {}", shown.names[one.run + 1], one.why);
-        line(fail_on.missing(), &format!("MISSING: {}", alone_name(one)), &text)
+        line(fail_on.has("missing"), &format!("MISSING: {}", name(&one.key, &one.config)), &text)
     });
-    let errors = shown.errors.iter().map(|why| line(fail_on.error(), "ERROR", why));
+    let errors = shown.errors.iter().map(|why| line(fail_on.has("error"), "ERROR", why));
     rows.chain(missing).chain(errors).collect()
 }
 
@@ -86,31 +83,26 @@ fn junit(shown: &Shown<'_>, fail_on: &FailOn, out: &mut dyn Write) -> io::Result
         let errors = if run == 0 { shown.errors } else { &[] };
         let failed = rows.iter().filter(|row| fail_on.call(row.judgement.call)).count();
         let (gone, skipped) =
-            if fail_on.missing() { (missing.len(), 0) } else { (0, missing.len()) };
+            if fail_on.has("missing") { (missing.len(), 0) } else { (0, missing.len()) };
         writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{skipped}\">",
             xml(suite),
             rows.len() + missing.len() + errors.len(),
             failed + gone,
-            if fail_on.error() { errors.len() } else { 0 },
+            if fail_on.has("error") { errors.len() } else { 0 },
         )?;
         for row in rows {
             let what = if fail_on.call(row.judgement.call) { "failure" } else { "" };
-            case(
-                out,
-                suite,
-                &name(row),
-                what,
-                &format!("{} {}", row.judgement.call, message(row)),
-            )?;
+            let said = format!("{} {}", row.judgement.call, message(row));
+            case(out, suite, &name(&row.key, &row.config), what, &said)?;
         }
         for one in missing {
-            let what = if fail_on.missing() { "failure" } else { "skipped" };
-            case(out, suite, &alone_name(one), what, &format!("missing: {}", one.why))?;
+            let what = if fail_on.has("missing") { "failure" } else { "skipped" };
+            case(out, suite, &name(&one.key, &one.config), what, &format!("missing: {}", one.why))?;
         }
         for why in errors {
-            let what = if fail_on.error() { "error" } else { "" };
+            let what = if fail_on.has("error") { "error" } else { "" };
             case(out, suite, "every run succeeds and is read", what, why)?;
         }
         writeln!(out, "  </testsuite>")?;

@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::output;
-use crate::commands::cli::{Args, CONFIG_FILE, CliError, CommandSpec, Exit, Form, Options, STYLE};
+use crate::commands::cli::{
+    Args, CONFIG_FILE, CliError, CommandSpec, Exit, Form, Options, Result, STYLE,
+};
 use crate::commands::compare::known::known_noise;
 use crate::config::args;
 use crate::runs::compare::{Call, Comparison, Groups, Terms, compare_groups};
@@ -68,7 +70,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// Compares the files that were named.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     check_report(options)?;
     let kept = Baselines::new(options)?;
     let sides = sides(options, &kept)?;
@@ -117,7 +119,7 @@ struct Gathered {
     errors: Vec<String>,
 }
 
-fn gather(sides: &[Files]) -> Result<Gathered, CliError> {
+fn gather(sides: &[Files]) -> Result<Gathered> {
     let mut all = Gathered::default();
     for side in sides {
         let (mut groups, mut devices) = (Groups::default(), BTreeSet::new());
@@ -143,7 +145,7 @@ struct Files {
 }
 
 /// The baseline and what is compared with it: file by file, or all of --old with all of --new.
-fn sides(options: &Options, kept: &Baselines) -> Result<Vec<Files>, CliError> {
+fn sides(options: &Options, kept: &Baselines) -> Result<Vec<Files>> {
     let (runs, old, new) =
         (options.get(&args::RUNS), options.get(&args::OLD), options.get(&args::NEW));
     let wrong = |why: &str| Err(CliError::usage(why));
@@ -181,16 +183,12 @@ fn other_machine(comparison: &Comparison, machines: &[BTreeSet<String>]) -> Opti
         row.key.device.is_none() && !base.is_empty() && !machine.is_empty() && machine != base
     })?;
     let names = |machine: &BTreeSet<String>| machine.iter().cloned().collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "{} names no device, and the runs were on different machines: {}; {}",
-        row.key,
-        names(base),
-        names(&machines[row.run + 1])
-    ))
+    let (key, base, other) = (&row.key, names(base), names(&machines[row.run + 1]));
+    Some(format!("{key} names no device, and the runs were on different machines: {base}; {other}"))
 }
 
 /// Prints a comparison in the form that was asked for, and what build servers asked for.
-pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
+pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<()> {
     match options.form() {
         Form::Json => output::json(&forms::document(shown))?,
         Form::Csv => output::write(forms::csv(shown).as_bytes())?,
@@ -209,16 +207,11 @@ impl FailOn {
     }
 
     fn call(&self, call: Call) -> bool {
-        let call = call.to_string().to_lowercase();
-        self.0.contains(&call)
+        self.has(&call.to_string().to_lowercase())
     }
 
-    fn missing(&self) -> bool {
-        self.0.iter().any(|one| one == "missing")
-    }
-
-    fn error(&self) -> bool {
-        self.0.iter().any(|one| one == "error")
+    fn has(&self, result: &str) -> bool {
+        self.0.iter().any(|one| one == result)
     }
 }
 
@@ -227,7 +220,7 @@ pub(crate) fn outcome(shown: &Shown<'_>, options: &Options) -> Exit {
     let fail_on = FailOn::new(options);
     let is_missing = shown.comparison.alone.iter().any(|one| one.is_missing);
     let called = shown.comparison.rows.iter().any(|row| fail_on.call(row.judgement.call));
-    let failed = !shown.errors.is_empty() && fail_on.error();
-    let fails = called || failed || (is_missing && fail_on.missing());
+    let failed = !shown.errors.is_empty() && fail_on.has("error");
+    let fails = called || failed || (is_missing && fail_on.has("missing"));
     if fails { Exit::CheckFailed } else { Exit::Fine }
 }

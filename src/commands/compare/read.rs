@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use warpscope_probes::bounded::{self, Accept, Input, into_text, read_all};
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use crate::runs::compare::Groups;
 use crate::runs::run_log::{Dirty, PointStream, Reader, Record, SampleMode, begins_run_log};
 use crate::runs::samples::{self as points, Sidecar};
@@ -32,13 +32,12 @@ pub(crate) struct Contents {
 }
 
 /// Adds the samples of a file to a side: each run in it is a process.
-pub(crate) fn read(path: &Path, groups: &mut Groups) -> Result<Contents, CliError> {
-    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
+pub(crate) fn read(path: &Path, groups: &mut Groups) -> Result<Contents> {
     groups.next_process();
     let before = groups.points();
-    let contents = contents(path, groups).map_err(|error| wrong(error.to_string()))?;
+    let contents = contents(path, groups).map_err(CliError::at(path))?;
     if groups.points() == before {
-        return Err(wrong("holds no measurement".to_owned()));
+        return Err(CliError::at(path)("holds no measurement"));
     }
     Ok(contents)
 }

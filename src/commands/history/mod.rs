@@ -7,7 +7,7 @@ use serde::Serialize;
 use warpscope_probes::Timestamp;
 
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::frames::source::note_skipped;
 use crate::config::{args, data_folder};
 use crate::io::sink::history::{DATABASE, FOLDER, History, HistoryError};
@@ -56,7 +56,7 @@ pub(crate) fn remember(options: &Options, journal: &Path) {
 }
 
 /// Imports what is named and prints what matches.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit> {
     let folder = data_folder(&options.env).ok_or_else(|| {
         CliError::usage("neither XDG_DATA_HOME nor HOME is set; set one of them to keep a history")
     })?;
@@ -111,7 +111,7 @@ fn outcome(trends: &[&Trend], options: &Options) -> Exit {
 const SHORTEST_COMMIT: usize = 7;
 
 /// Removes the runs that are named; one that is not there is a fault, since it may be a misprint.
-fn forget(options: &Options, store: Option<&History>) -> Result<(), CliError> {
+fn forget(options: &Options, store: Option<&History>) -> Result<()> {
     for word in options.get(&args::FORGET) {
         let file =
             std::path::absolute(&word).map_or(word.clone(), |path| path.display().to_string());
@@ -130,7 +130,7 @@ fn forget(options: &Options, store: Option<&History>) -> Result<(), CliError> {
     Ok(())
 }
 
-fn open(path: &Path) -> Result<Option<History>, CliError> {
+fn open(path: &Path) -> Result<Option<History>> {
     let store = History::open(path).map_err(unusable)?;
     if store.as_ref().is_some_and(History::is_read_only) {
         let name = path.display();
@@ -146,7 +146,7 @@ fn unusable(error: HistoryError) -> CliError {
     CliError::usage(error)
 }
 
-fn import(options: &Options, store: History) -> Result<History, CliError> {
+fn import(options: &Options, store: History) -> Result<History> {
     for journal in options.get(&args::IMPORT) {
         let imported = store.import(&journal).map_err(unusable)?;
         let name = journal.display();
@@ -208,14 +208,7 @@ struct JsonShift {
     after_ns: f64,
     p: f64,
     weak: bool,
-    beside: Vec<JsonDifference>,
-}
-
-#[derive(Serialize)]
-struct JsonDifference {
-    what: String,
-    before: Option<String>,
-    after: Option<String>,
+    beside: Vec<Difference>,
 }
 
 fn document<'a>(trends: &[&'a Trend], weak: bool) -> Document<'a> {
@@ -253,7 +246,6 @@ fn json_run(moment: &RunMedian) -> JsonRun<'_> {
 }
 
 fn json_shift(trend: &Trend, shift: &ChangePoint) -> JsonShift {
-    let beside = trend.beside(shift).into_iter();
     JsonShift {
         run: shift.at,
         change_share: shift.change,
@@ -261,8 +253,6 @@ fn json_shift(trend: &Trend, shift: &ChangePoint) -> JsonShift {
         after_ns: shift.after,
         p: shift.p,
         weak: shift.weak,
-        beside: beside
-            .map(|Difference { what, before, after }| JsonDifference { what, before, after })
-            .collect(),
+        beside: trend.beside(shift),
     }
 }

@@ -1,10 +1,10 @@
 //! The file that an option names to be written.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use warpscope_probes::private::draft;
 
 /// A file to write: a new one, or with force one in the place of another. A link is never followed: in a folder that others may write to
@@ -17,7 +17,7 @@ pub(crate) struct Target<'a> {
 
 impl Target<'_> {
     /// The permissions of the file to be replaced; an error where something is in the way.
-    pub(crate) fn check(&self) -> Result<Option<Permissions>, CliError> {
+    pub(crate) fn check(&self) -> Result<Option<Permissions>> {
         let about = match self.path.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.map_err(|error| self.failed(&error))?,
@@ -31,33 +31,23 @@ impl Target<'_> {
     }
 
     /// Writes the file. What fails leaves nothing behind, and a file to be replaced as it was.
-    pub(crate) fn write(
-        &self,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), CliError> {
+    pub(crate) fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         let old = self.check()?;
         let place = if old.is_some() { draft(self.path) } else { self.path.to_owned() };
         let file = OpenOptions::new().write(true).create_new(true).open(&place);
         let file = file.map_err(|error| self.failed(&error))?;
-        self.finish(file, &place, old, fill).map_err(|error| {
+        let finish = || {
+            let mut out = BufWriter::new(file);
+            fill(&mut out)?;
+            let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            let Some(permissions) = old else { return Ok(()) };
+            file.set_permissions(permissions)?;
+            std::fs::rename(&place, self.path)
+        };
+        finish().map_err(|error| {
             let _ = std::fs::remove_file(&place);
             self.failed(&error)
         })
-    }
-
-    fn finish(
-        &self,
-        file: File,
-        place: &Path,
-        old: Option<Permissions>,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut out = BufWriter::new(file);
-        fill(&mut out)?;
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let Some(permissions) = old else { return Ok(()) };
-        file.set_permissions(permissions)?;
-        std::fs::rename(place, self.path)
     }
 
     fn failed(&self, error: &io::Error) -> CliError {

@@ -4,9 +4,8 @@ use std::io::{self, ErrorKind, IsTerminal, StderrLock, StdoutLock, Write};
 
 use serde::Serialize;
 
-use crate::commands::cli::{CliError, Exit, Options};
-use crate::config::args;
-use crate::config::args::ColorChoice;
+use crate::commands::cli::{CliError, Exit, Options, Result};
+use crate::config::args::{self, ColorChoice};
 use crate::io::sink::jsonl;
 use crate::io::sink::printer::Printer;
 use crate::io::sink::table::Style;
@@ -61,7 +60,7 @@ impl StatusLine {
 }
 
 /// Writes a text to standard output.
-pub(crate) fn print(text: &str) -> Result<Exit, CliError> {
+pub(crate) fn print(text: &str) -> Result<Exit> {
     let feed = if text.ends_with('\n') { "" } else { "\n" };
     write(text.as_bytes())?;
     write(feed.as_bytes())?;
@@ -69,7 +68,7 @@ pub(crate) fn print(text: &str) -> Result<Exit, CliError> {
 }
 
 /// Writes bytes to standard output, at once.
-pub(crate) fn write(bytes: &[u8]) -> Result<(), CliError> {
+pub(crate) fn write(bytes: &[u8]) -> Result<()> {
     let mut out = stdout();
     out.write_all(bytes)?;
     out.flush()?;
@@ -77,7 +76,7 @@ pub(crate) fn write(bytes: &[u8]) -> Result<(), CliError> {
 }
 
 /// A value as JSON for standard output: indented for a person, one line for a program.
-pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), CliError> {
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<()> {
     let person = io::stdout().is_terminal();
     let bytes = if person { jsonl::pretty(value) } else { jsonl::line(value) };
     write(&bytes.map_err(not_json)?)
@@ -88,7 +87,7 @@ pub(crate) fn not_json(error: serde_json::Error) -> CliError {
 }
 
 /// Fails where there is no screen to draw on.
-pub(crate) fn demand_terminal() -> Result<(), CliError> {
+pub(crate) fn demand_terminal() -> Result<()> {
     if io::stdout().is_terminal() {
         return Ok(());
     }
@@ -118,7 +117,7 @@ fn columns() -> Option<usize> {
 
 /// Says on stderr what went wrong, if anything, and picks the code. A reader that went away is no
 /// error: `warpscope stream | head` ends quietly.
-pub(crate) fn report(outcome: Result<Exit, CliError>) -> Exit {
+pub(crate) fn report(outcome: Result<Exit>) -> Exit {
     let (exit, message) = match outcome {
         Ok(exit) => return exit,
         Err(CliError::Usage(message)) => (Exit::Usage, message),

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, Result, STYLE};
 use crate::commands::compare::{CI, Shown, check_report, outcome, show};
 use crate::config::args;
 use crate::runs::samples::Scan;
@@ -46,14 +46,14 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     check_report(options)?;
     let words = options.get(&args::SIDES);
     let commands: Vec<&[String]> =
         words.split(|word| word == "--").filter(|words| !words.is_empty()).collect();
     let (named, build) = (options.get(&args::REVISIONS), options.get(&args::BUILD));
     if named.is_empty() && build.is_some() {
-        return Err(usage("--build builds revisions: name them by --rev"));
+        return Err(CliError::usage("--build builds revisions: name them by --rev"));
     }
     let measure = Measure::new(options)?;
     let (sides, _trees) = match (commands.len(), named.len()) {
@@ -62,9 +62,11 @@ fn run(options: &Options) -> Result<Exit, CliError> {
             (trees.sides(commands[0]), Some(trees))
         }
         (2.., 0) => (commands.iter().map(|words| Side::new(words)).collect(), None),
-        (_, 0) => return Err(usage("name two programs: `warpscope versus -- ./old -- ./new`")),
+        (_, 0) => {
+            return Err(CliError::usage("name two programs: `warpscope versus -- ./old -- ./new`"));
+        }
         _ => {
-            return Err(usage(
+            return Err(CliError::usage(
                 "name one program and two revisions: `--rev main --rev HEAD -- ./bench`",
             ));
         }
@@ -89,13 +91,9 @@ fn nothing(turns: &Turns, names: &[String]) -> CliError {
     CliError::Failed(errors.chain(alone).collect::<Vec<_>>().join("\n"))
 }
 
-fn usage(why: &str) -> CliError {
-    CliError::usage(why)
-}
-
 impl Measure {
     /// How programs are run and read, as the options say.
-    pub(crate) fn new(options: &Options) -> Result<Self, CliError> {
+    pub(crate) fn new(options: &Options) -> Result<Self> {
         let pattern = options.get(&args::PATTERN);
         let scan = Scan::new(&options.get(&args::PARSERS), pattern.as_deref());
         let folder: PathBuf = std::env::current_dir()?;

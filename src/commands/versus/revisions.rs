@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::turns::{Measure, Side};
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use crate::commands::output;
 
 /// Worktrees that are taken away again.
@@ -22,7 +22,7 @@ impl Trees {
         revisions: &[String],
         build: Option<String>,
         measure: &Measure,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         let mut trees = Self {
             _folder: tempfile::tempdir()?,
             repository: measure.folder.clone(),
@@ -66,7 +66,7 @@ impl Trees {
         self.trees.iter().map(side).collect()
     }
 
-    fn git(&self, words: &[&str], paths: &[&Path]) -> Result<String, CliError> {
+    fn git(&self, words: &[&str], paths: &[&Path]) -> Result<String> {
         let mut git = Command::new("git");
         git.current_dir(&self.repository).args(words).args(paths);
         let output = git.output().map_err(|error| CliError::Failed(format!("git: {error}")))?;

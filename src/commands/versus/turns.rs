@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::commands::cli::CliError;
+use crate::commands::cli::{CliError, Result};
 use crate::commands::process::{self, End};
 use crate::commands::signals::Signals;
 use crate::runs::compare::{
@@ -119,7 +119,7 @@ pub(crate) fn processes(
     side: &Side,
     measure: &Measure,
     count: usize,
-) -> Result<(Vec<Vec<Point>>, BTreeSet<String>), CliError> {
+) -> Result<(Vec<Vec<Point>>, BTreeSet<String>)> {
     let (mut all, mut errors) = (Vec::new(), BTreeSet::new());
     while all.len() < count {
         match measure.once(side) {

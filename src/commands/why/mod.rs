@@ -13,7 +13,7 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::{Request, exit};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
-    STYLE,
+    Result, STYLE,
 };
 use crate::commands::output;
 use crate::commands::why::text::{alike, all_fixes, explained, summarised};
@@ -64,7 +64,7 @@ pub(crate) struct WhyRequest {
 }
 
 /// One verdict with everything behind it, GPU by GPU.
-fn run(options: &Options) -> Result<Exit, CliError> {
+fn run(options: &Options) -> Result<Exit> {
     let base = rule_base(options)?;
     let request = WhyRequest {
         asked: Request::new(options, &base)?,
@@ -77,11 +77,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Explains every question for every GPU.
-fn answer_all(
-    base: &RuleBase,
-    request: &WhyRequest,
-    out: &mut dyn Write,
-) -> Result<Exit, CliError> {
+fn answer_all(base: &RuleBase, request: &WhyRequest, out: &mut dyn Write) -> Result<Exit> {
     if request.asked.queries.is_empty() {
         let message = "name a framework and a configuration, such as: why lmdeploy pytorch";
         return Err(CliError::usage(message));
@@ -107,7 +103,7 @@ fn explain(
     request: &WhyRequest,
     answers: &[(&Question, Verdict)],
     out: &mut dyn Write,
-) -> Result<(), CliError> {
+) -> Result<()> {
     if request.json {
         for (_, verdict) in answers {
             out.write_all(&jsonl::line(verdict).map_err(not_json)?)?;
@@ -132,7 +128,7 @@ fn explain(
 }
 
 /// The text of this fix in every verdict that can be fixed, each text once.
-fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>, CliError> {
+fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>> {
     if number == 0 {
         return Err(CliError::usage("fixes are counted from 1"));
     }
@@ -157,7 +153,7 @@ fn write_fix(
     number: u64,
     file: &Path,
     out: &mut dyn Write,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let text = match fixes(answers, number)?.as_slice() {
         [] => return Err(CliError::failed("no fix is known, nothing was written")),
         [text] => format!("{text}\n"),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use warpscope_probes::rules::{COSTS, Cost, STAGES};
 
 use crate::commands::answer::text::{
-    Style, evidence, field, lines, origin_words, reasons, title, wrapped,
+    Style, evidence, field, lines, origin, reasons, title, wrapped,
 };
 use crate::engine::{Fix, Level, Outcome, Question, Step, StepKind, Verdict};
 
@@ -80,7 +80,7 @@ fn summary(verdict: &Verdict, style: Style) -> String {
 /// Everything about one verdict.
 pub(crate) fn explained(question: &Question, verdict: &Verdict, style: Style) -> String {
     let mut text = format!("{}\n", title(verdict, style));
-    let version = format!("version {}, {}", verdict.version, origin_words(question));
+    let version = format!("version {}, {}", verdict.version, origin(question).1);
     let parts = [version, question.config.to_string()].into_iter().filter(|part| !part.is_empty());
     field(&mut text, "asked", &parts.collect::<Vec<_>>().join("; "), style);
     reasons(&mut text, verdict, style);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use crate::runs::run_log::{Dirty, Identity};
 
 /// The commit of a run as people name it; `+` for a folder that differed from it, `?` for one that may have.
@@ -15,7 +17,7 @@ pub fn commit(identity: &Identity) -> Option<String> {
 }
 
 /// One thing that two runs do not have in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What it is: `commit`, `driver`, a variable.
     pub what: String,

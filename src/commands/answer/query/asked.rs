@@ -122,7 +122,13 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
-    fn take_pair(&mut self, base: &RuleBase, key: &str, value: &str) -> Result<(), String> {
+    /// A setting by its name, such as the number format of the option.
+    pub(super) fn take_pair(
+        &mut self,
+        base: &RuleBase,
+        key: &str,
+        value: &str,
+    ) -> Result<(), String> {
         let own = find(base, key).map_or(key, |framework| &framework.id);
         if kind_of(own) == Ok(Kind::Package) {
             return self.say_package(base, own, value);
@@ -155,7 +161,7 @@ impl<'a> Asked<'a> {
             several => Some(meaning::only(several, token, self.framework)?),
         };
         let setting = match setting {
-            None if meaning::is_number_format(token) => {
+            None if meaning::number_format(token).is_some() => {
                 Some(meaning::format(base, self.framework, token)?)
             }
             None if find(base, token).is_some() => return Ok(false),
@@ -173,11 +179,6 @@ impl<'a> Asked<'a> {
             return meaning::number_format(word).map(|dtype| ("dtype", dtype));
         }
         meaning::known_format(base, &self.framework.id, word)
-    }
-
-    /// The number format that was asked for by the option.
-    pub(super) fn take_format(&mut self, base: &RuleBase, word: &str) -> Result<(), String> {
-        self.take_pair(base, "dtype", word)
     }
 
     fn has(&self, key: &str) -> bool {

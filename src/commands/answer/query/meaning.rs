@@ -40,10 +40,6 @@ pub(super) fn number_format(word: &str) -> Option<&'static str> {
     dtype_id(&word.to_ascii_lowercase())
 }
 
-pub(super) fn is_number_format(word: &str) -> bool {
-    number_format(word).is_some()
-}
-
 /// A number format where the framework computes in it, or else keeps weights in it.
 pub(super) fn known_format<'a>(
     base: &'a RuleBase,

@@ -67,7 +67,7 @@ fn questions(
         return Ok(all.filter(|one| dtype.is_none_or(|word| is_in(base, one, word))).collect());
     }
     if let Some(word) = dtype {
-        asked.iter_mut().try_for_each(|one| one.take_format(base, word))?;
+        asked.iter_mut().try_for_each(|one| one.take_pair(base, "dtype", word))?;
     }
     let mut questions: Vec<Question> = Vec::new();
     for question in asked.into_iter().flat_map(|one| one.questions) {
