@@ -31,7 +31,7 @@ pub(crate) fn median_interval(mut samples: Vec<f64>) -> Option<(f64, f64)> {
     Some((*samples.get(rank)?, *samples.get(samples.len() - 1 - rank)?))
 }
 
-fn median(samples: &mut [f64]) -> Option<f64> {
+pub(super) fn median(samples: &mut [f64]) -> Option<f64> {
     samples.sort_unstable_by(f64::total_cmp);
     let upper = *samples.get(samples.len() / 2)?;
     let lower = samples[(samples.len() - 1) / 2];

@@ -20,11 +20,6 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a value lies within.
-    pub fn contains(&self, value: f64) -> bool {
-        self.low <= value && value <= self.high
-    }
-
     /// The shares that two logarithms stand for.
     pub(super) fn exp_m1(self) -> Self {
         Self { low: self.low.exp_m1(), high: self.high.exp_m1() }
@@ -33,6 +28,14 @@ impl Interval {
     /// Whether it lies within ±`limit`.
     pub fn within(&self, limit: f64) -> bool {
         -limit <= self.low && self.high <= limit
+    }
+}
+
+#[cfg(test)]
+impl Interval {
+    /// Whether a value lies within.
+    pub(super) fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
     }
 }
 

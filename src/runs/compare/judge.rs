@@ -74,15 +74,6 @@ pub struct Effect {
     pub interval: Option<Interval>,
 }
 
-impl Effect {
-    const CONFIDENCE: f64 = 0.95;
-
-    fn of((a, b): (&Series, &Series), limits: &Limits) -> Option<(Self, Interval)> {
-        let (log, logs) = ratio_of_medians(a, b, Self::CONFIDENCE, limits.resamples)?;
-        Some((Self { change: log.exp_m1(), interval: Some(logs.exp_m1()) }, logs))
-    }
-}
-
 /// The answer of one comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
@@ -123,6 +114,9 @@ impl Pair {
     }
 }
 
+/// Of the intervals of medians.
+const CONFIDENCE: f64 = 0.95;
+
 /// Judges one pair.
 pub fn judge(pair: &Pair, limits: &Limits) -> Judgement {
     let p = rank_sum(&pair.times.0, &pair.times.1).map(|sum| sum.p);
@@ -137,64 +131,112 @@ pub fn judge_all(pairs: &[Pair], limits: &Limits) -> Vec<Judgement> {
 
 /// Judges many pairs together, each by limits of its own.
 pub fn judge_each(pairs: &[(Sides<'_>, Limits)]) -> Vec<Judgement> {
-    let raw: Vec<_> =
-        pairs.iter().map(|(sides, _)| rank_sum(sides.times.0, sides.times.1)).collect();
-    let known: Vec<f64> = raw.iter().flatten().map(|sum| sum.p).collect();
+    let p = |(sides, _): &(Sides<'_>, Limits)| Some(rank_sum(sides.times.0, sides.times.1)?.p);
+    let raw: Vec<_> = pairs.iter().map(p).collect();
+    pairs
+        .iter()
+        .zip(adjusted(&raw))
+        .map(|((sides, limits), p)| conclude(*sides, limits, p))
+        .collect()
+}
+
+/// The adjusted one of each probability there is.
+pub(super) fn adjusted(raw: &[Option<f64>]) -> impl Iterator<Item = Option<f64>> {
+    let known: Vec<f64> = raw.iter().flatten().copied().collect();
     let mut adjusted = false_discoveries(&known).into_iter();
-    let p: Vec<_> = raw.iter().map(|sum| sum.and_then(|_| adjusted.next())).collect();
-    pairs.iter().zip(p).map(|((sides, limits), p)| conclude(*sides, limits, p)).collect()
+    raw.iter().map(move |p| p.and_then(|_| adjusted.next()))
 }
 
 fn conclude(pair: Sides<'_>, limits: &Limits, p: Option<f64>) -> Judgement {
-    let time = Effect::of(pair.times, limits);
-    let cycles = pair.cycles.and_then(|both| Effect::of(both, limits));
+    let time = Measured::of(pair.times, limits);
+    let cycles = pair.cycles.and_then(|both| Measured::of(both, limits));
     let (call, reason) = match (time, p) {
-        (Some((effect, logs)), Some(p)) => call(pair, limits, (effect, logs), cycles, p),
-        _ => (Call::Ambiguous, "there is nothing to compare: no clean sample on one side".into()),
+        (Some(time), Some(p)) => call(pair, limits, (time, cycles), p),
+        _ => (Call::Ambiguous, NOTHING.to_owned()),
     };
-    let only = |one: Option<(Effect, Interval)>| one.map(|one| one.0);
-    Judgement { call, reason, time: only(time), cycles: only(cycles), p }
+    let effect = |one: Measured| one.effect();
+    Judgement { call, reason, time: time.map(effect), cycles: cycles.map(effect), p }
 }
 
 fn call(
     pair: Sides<'_>,
     limits: &Limits,
-    (effect, logs): (Effect, Interval),
-    cycles: Option<(Effect, Interval)>,
+    (time, cycles): (Measured, Option<Measured>),
     p: f64,
 ) -> (Call, String) {
     let few = pair.times.0.len().min(pair.times.1.len());
-    let threshold = limits.practical.ln_1p();
-    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     if few < limits.samples {
         let reason = format!("{few} clean samples on one side; {} are needed", limits.samples);
         return (Call::Ambiguous, reason);
     }
-    if logs.within(threshold) {
+    decide((time, cycles), limits, p).unwrap_or_else(|| {
+        let possible = possible(time.logs);
+        (Call::Ambiguous, format!("{possible} is possible; more samples would tell"))
+    })
+}
+
+/// Why two sides cannot be compared.
+pub(super) const NOTHING: &str = "there is nothing to compare: no clean sample on one side";
+
+/// A change on a logarithmic scale, and what it lies in, where that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    pub(super) change: f64,
+    pub(super) logs: Option<Interval>,
+}
+
+impl Measured {
+    fn of((a, b): (&Series, &Series), limits: &Limits) -> Option<Self> {
+        let (change, logs) = ratio_of_medians(a, b, CONFIDENCE, limits.resamples)?;
+        Some(Self { change, logs: Some(logs) })
+    }
+
+    pub(super) fn effect(self) -> Effect {
+        Effect { change: self.change.exp_m1(), interval: self.logs.map(Interval::exp_m1) }
+    }
+
+    fn is_within(&self, threshold: f64) -> bool {
+        self.logs.is_some_and(|logs| logs.within(threshold))
+    }
+}
+
+/// What times and cycles say together; nothing where a difference is possible and not shown.
+pub(super) fn decide(
+    (time, cycles): (Measured, Option<Measured>),
+    limits: &Limits,
+    p: f64,
+) -> Option<(Call, String)> {
+    let threshold = limits.practical.ln_1p();
+    if time.is_within(threshold) {
         let reason = format!("any difference is below {:.1} %", limits.practical * 100.0);
-        return (Call::Same, reason);
+        return Some((Call::Same, reason));
     }
     // The interval is shown and does not gate: with two clock modes it straddles both long after the ranks are apart.
-    let apart = p < limits.alpha && effect.change.ln_1p().abs() >= threshold;
-    if !apart {
-        let possible = logs.exp_m1();
-        let reason = format!(
-            "a difference of {} to {} is possible; more samples would tell",
-            percent(possible.low),
-            percent(possible.high)
-        );
-        return (Call::Ambiguous, reason);
+    if p >= limits.alpha || time.change.abs() < threshold {
+        return None;
     }
+    let change = percent(time.change.exp_m1());
     let (call, word) =
-        if effect.change > 0.0 { (Call::Slower, "slower") } else { (Call::Faster, "faster") };
-    match cycles {
-        Some((_, logs)) if logs.within(threshold) => {
-            (Call::Ambiguous, format!("{word} in time, same in cycles: clocks, not code"))
-        }
-        Some((other, _)) if (other.change > 0.0) != (effect.change > 0.0) => {
-            (Call::Ambiguous, format!("{word} in time, the reverse in cycles: clocks, not code"))
-        }
-        Some(_) => (call, format!("{} in time, and in cycles", percent(effect.change))),
-        None => (call, format!("{} in time; clocks not known", percent(effect.change))),
-    }
+        if time.change > 0.0 { (Call::Slower, "slower") } else { (Call::Faster, "faster") };
+    let clocks =
+        |how: &str| (Call::Ambiguous, format!("{word} in time, {how} in cycles: clocks, not code"));
+    Some(match cycles {
+        Some(cycles) if cycles.is_within(threshold) => clocks("same"),
+        Some(cycles) if (cycles.change > 0.0) != (time.change > 0.0) => clocks("the reverse"),
+        Some(_) => (call, format!("{change} in time, and in cycles")),
+        None => (call, format!("{change} in time; clocks not known")),
+    })
+}
+
+/// A difference that may be, in words.
+pub(super) fn possible(logs: Option<Interval>) -> String {
+    let ends = |logs: Interval| {
+        let Interval { low, high } = logs.exp_m1();
+        format!("a difference of {} to {}", percent(low), percent(high))
+    };
+    logs.map_or_else(|| "any difference".to_owned(), ends)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
 }

@@ -21,7 +21,7 @@ pub use blocks::{Design, Spread};
 pub use bootstrap::{Interval, bca, ratio_of_medians};
 pub use changes::{Change, Settings, changes};
 pub use discoveries::false_discoveries;
-pub use groups::{Alone, Comparison, Groups, Row, Side, Terms, compare, compare_groups};
+pub use groups::{Alone, Comparison, Groups, Row, Side, Terms, compare_groups};
 pub use judge::{Call, Effect, Judgement, Limits, Pair, Sides, judge, judge_all, judge_each};
 pub use looks::looks;
 pub use processes::{Processes, judge_processes};

@@ -286,16 +286,6 @@ impl Row {
     }
 }
 
-/// Compares every run with the first, all of them measured under one regime, each by one process.
-pub fn compare(runs: &[Vec<Point>], terms: &Terms<'_>) -> Comparison {
-    let gather = |points: &Vec<Point>| {
-        let mut groups = Groups::default();
-        points.iter().for_each(|point| groups.add(point.clone(), SampleMode::default()));
-        groups
-    };
-    compare_groups(runs.iter().map(gather).collect(), terms)
-}
-
 /// Compares every run with the first. Only what agrees in kernel, shape, number format, device, configuration and regime is compared.
 pub fn compare_groups(runs: Vec<Groups>, terms: &Terms<'_>) -> Comparison {
     let mut runs = runs.into_iter().map(Groups::sorted);

@@ -5,6 +5,16 @@ fn run(lines: &[&str]) -> Vec<Point> {
     lines.iter().map(|line| parse_line(line).expect("a point")).collect()
 }
 
+/// Compares every run with the first, all of them measured under one regime, each by one process.
+fn compare(runs: &[Vec<Point>], terms: &Terms<'_>) -> Comparison {
+    let gather = |points: &Vec<Point>| {
+        let mut groups = Groups::default();
+        points.iter().for_each(|point| groups.add(point.clone(), SampleMode::default()));
+        groups
+    };
+    compare_groups(runs.iter().map(gather).collect(), terms)
+}
+
 /// What one process on each side is judged by.
 fn known() -> Terms<'static> {
     Terms { known: &|_| Some(Spread { deviation: 0.001, freedom: 99.0 }), ..Terms::default() }
