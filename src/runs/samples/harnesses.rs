@@ -3,16 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Deserializer, Value};
+use serde_json::Value;
 
 use super::gather::{Gather, csv_rows, named, number, pairs, unit_ns};
-use super::json::{document, plain};
+use super::json::{document, documents, plain};
 use super::{Key, Points, PointsError, Shape, Sidecar, SidecarKind};
 use crate::text::without_escapes;
-
-pub(super) fn is_google(head: &str) -> bool {
-    head.starts_with('{') && head.contains("\"context\"") && head.contains("\"benchmarks\"")
-}
 
 #[derive(Deserialize)]
 struct Google {
@@ -54,13 +50,6 @@ pub(super) fn google(text: &str) -> Result<Points, PointsError> {
         all.add(key, None, run.real_time.map(|time| time * unit));
     }
     Ok(all.points())
-}
-
-pub(super) fn is_hyperfine(head: &str) -> bool {
-    head.starts_with('{')
-        && head.contains("\"results\"")
-        && head.contains("\"command\"")
-        && head.contains("\"mean\"")
 }
 
 #[derive(Deserialize)]
@@ -108,10 +97,6 @@ pub(super) fn hyperfine_csv(text: &str) -> Result<Points, PointsError> {
     Ok(all.points())
 }
 
-pub(super) fn is_pytest(head: &str) -> bool {
-    head.starts_with('{') && head.contains("\"machine_info\"")
-}
-
 #[derive(Deserialize)]
 struct Pytest {
     benchmarks: Vec<PytestRun>,
@@ -140,10 +125,6 @@ pub(super) fn pytest(text: &str) -> Result<Points, PointsError> {
         all.add(named(run.fullname), None, times.into_iter().map(|seconds| seconds * 1e9));
     }
     Ok(all.points())
-}
-
-pub(super) fn is_criterion_sample(head: &str) -> bool {
-    head.starts_with('{') && head.contains("\"sampling_mode\"")
 }
 
 #[derive(Deserialize)]
@@ -175,10 +156,6 @@ pub(super) fn criterion_name(text: &str) -> Option<String> {
     serde_json::from_str(text).ok().map(|benchmark: Benchmark| benchmark.full_id)
 }
 
-pub(super) fn is_criterion_messages(head: &str) -> bool {
-    head.contains("\"benchmark-complete\"")
-}
-
 #[derive(Deserialize)]
 struct CriterionMessage {
     reason: String,
@@ -193,8 +170,8 @@ struct CriterionMessage {
 /// `cargo criterion --message-format=json`.
 pub(super) fn criterion_messages(text: &str) -> Result<Points, PointsError> {
     let mut all = Gather::default();
-    for message in Deserializer::from_str(text).into_iter::<CriterionMessage>() {
-        let message = message.map_err(|error| PointsError(format!("damaged JSON: {error}")))?;
+    for message in documents::<CriterionMessage>(text) {
+        let message = message?;
         let unit = unit_ns(message.unit.as_deref().unwrap_or("ns"));
         let (Some(name), Some(unit)) = (message.id, unit) else { continue };
         if message.reason == "benchmark-complete" {

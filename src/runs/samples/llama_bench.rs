@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Deserializer, Value};
+use serde_json::Value;
 
 use super::gather::{Gather, csv_rows, number, pairs};
-use super::json::plain;
+use super::json::{document, documents, plain};
 use super::{Key, Points, PointsError, Shape};
 
 /// Fields of one test.
@@ -58,15 +58,14 @@ pub(super) fn is_markdown(head: &str) -> bool {
 
 /// An array of tests, or tests one after the other.
 pub(super) fn json(text: &str) -> Result<Points, PointsError> {
-    let damaged = |error| PointsError(format!("damaged JSON: {error}"));
     let mut all = Gather::default();
     if text.trim_start().starts_with('[') {
-        let tests: Vec<Fields> = serde_json::from_str(text).map_err(damaged)?;
+        let tests: Vec<Fields> = document(text)?;
         tests.iter().for_each(|test| add(&mut all, test));
         return Ok(all.points());
     }
-    for test in Deserializer::from_str(text).into_iter::<Fields>() {
-        add(&mut all, &test.map_err(damaged)?);
+    for test in documents(text) {
+        add(&mut all, &test?);
     }
     Ok(all.points())
 }

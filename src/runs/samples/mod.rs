@@ -196,6 +196,11 @@ const fn by(
     Reader { format, sniff, read }
 }
 
+/// Whether a text begins an object that has all of these keys, somewhere.
+fn is_object(head: &str, keys: &[&str]) -> bool {
+    head.starts_with('{') && keys.iter().all(|key| head.contains(&format!("\"{key}\"")))
+}
+
 /// Every reader, in the order in which they are tried.
 const READERS: &[Reader] = &[
     by("warpscope", line::is_journal, line::read),
@@ -203,14 +208,14 @@ const READERS: &[Reader] = &[
     by("llama-bench", llama_bench::is_csv, llama_bench::csv),
     by("llama-bench", llama_bench::is_sql, llama_bench::sql),
     by("llama-bench", llama_bench::is_markdown, llama_bench::markdown),
-    by("pytest-benchmark", harnesses::is_pytest, harnesses::pytest),
+    by("pytest-benchmark", |head| is_object(head, &["machine_info"]), harnesses::pytest),
     by("nvbench", nvbench::is_nvbench, nvbench::nvbench),
-    by("google-benchmark", harnesses::is_google, harnesses::google),
-    by("hyperfine", harnesses::is_hyperfine, harnesses::hyperfine),
+    by("google-benchmark", |head| is_object(head, &["context", "benchmarks"]), harnesses::google),
+    by("hyperfine", |head| is_object(head, &["results", "command", "mean"]), harnesses::hyperfine),
     by("hyperfine", harnesses::is_hyperfine_csv, harnesses::hyperfine_csv),
-    by("criterion", harnesses::is_criterion_sample, harnesses::criterion_sample),
-    by("criterion", harnesses::is_criterion_messages, harnesses::criterion_messages),
-    by("serve", serving::is_serve, serving::serve),
+    by("criterion", |head| is_object(head, &["sampling_mode"]), harnesses::criterion_sample),
+    by("criterion", |head| head.contains("\"benchmark-complete\""), harnesses::criterion_messages),
+    by("serve", |head| is_object(head, &["request_throughput"]), serving::serve),
     by("kernel-tuner", kernel_tuner::is_kernel_tuner, kernel_tuner::kernel_tuner),
     by("cutlass-profiler", cutlass::is_cutlass, cutlass::cutlass),
     by("ncu", profilers::is_ncu, profilers::ncu),

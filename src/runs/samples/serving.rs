@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Deserializer, Value};
+use serde_json::Value;
 
 use super::gather::{Gather, named, number, pairs};
-use super::json::plain;
+use super::json::{documents, plain};
 use super::{Points, PointsError};
 
 /// What was asked for. A result file also holds words the user added, which may name the version under test.
@@ -37,17 +37,13 @@ const RATES: &[(&str, &str)] = &[
     ("output_throughput", "time per generated token"),
 ];
 
-pub(super) fn is_serve(head: &str) -> bool {
-    head.starts_with('{') && head.contains("\"request_throughput\"")
-}
-
 /// Results one after the other. Requests of one process are no independent samples, so each has its medians.
 pub(super) fn serve(text: &str) -> Result<Points, PointsError> {
     // Python writes numbers that JSON has not.
     let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
     let mut all = Gather::default();
-    for result in Deserializer::from_str(&text).into_iter::<BTreeMap<String, Value>>() {
-        let result = result.map_err(|error| PointsError(format!("damaged JSON: {error}")))?;
+    for result in documents::<BTreeMap<String, Value>>(&text) {
+        let result = result?;
         let parameters = PARAMETERS.iter().filter_map(|name| Some((name, result.get(*name)?)));
         let config = pairs(
             parameters
