@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use warpscope_probes::gpu::{ClockReason, Gpu};
-use warpscope_probes::process::Process;
 use warpscope_probes::{Frame, Reading, Scalar};
+
+use crate::runs::statistics::median;
 
 /// A clock that moved by more than this share of its median taints the samples.
 const CLOCK_MOVED: f64 = 0.02;
@@ -23,10 +24,8 @@ impl Span {
     /// Of values in any order; nothing where there are none.
     pub(super) fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let (min, max) = (*values.first()?, *values.last()?);
-        let median = values[values.len() / 2].midpoint(values[(values.len() - 1) / 2]);
-        Some(Self { min, median, max })
+        let median = median(&mut values)?;
+        Some(Self { min: *values.first()?, median, max: *values.last()? })
     }
 
     /// From least to most, as a share of the median.
@@ -74,13 +73,8 @@ impl Window {
             }
         }
         for frame in frames {
-            window.others.extend(
-                frame
-                    .processes
-                    .iter()
-                    .filter(|one| on(one, gpu) && !own.contains(&one.pid))
-                    .map(|one| one.pid),
-            );
+            let others = frame.processes.iter().filter(|one| one.gpu == gpu).map(|one| one.pid);
+            window.others.extend(others.filter(|pid| !own.contains(pid)));
         }
         window.others.sort_unstable();
         window.others.dedup();
@@ -115,11 +109,6 @@ fn held(gpu: &Gpu) -> Vec<String> {
         .collect()
 }
 
-/// Whether a process is on a GPU. Positions and keys agree within one frame.
-fn on(process: &Process, gpu: &str) -> bool {
-    process.gpu == gpu
-}
-
 /// Least, middle and most of what was really read; nothing where nothing was.
 fn span<'a, T: Scalar + 'a>(readings: impl Iterator<Item = &'a Reading<T>>) -> Option<Span> {
     Span::of(readings.filter_map(|one| one.value()?.number()))
@@ -127,6 +116,7 @@ fn span<'a, T: Scalar + 'a>(readings: impl Iterator<Item = &'a Reading<T>>) -> O
 
 #[cfg(test)]
 mod tests {
+    use warpscope_probes::process::Process;
     use warpscope_probes::units::MegaHertz;
 
     use super::*;
