@@ -11,6 +11,7 @@ use super::parameters::Parameters;
 use super::spec::{Objective, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
 use crate::runs::samples::{Key, Shape};
+use crate::runs::statistics::median_interval;
 
 /// Where a candidate stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,12 +74,7 @@ impl CandidateRun {
     /// 95 % interval of its median, from order statistics and so for any distribution; `None` below six samples, which cannot give one.
     pub fn median_interval(&self) -> Option<(f64, f64)> {
         let series = self.series();
-        let (sorted, count) = (series.sorted(), series.len() as f64);
-        if sorted.len() < 6 {
-            return None;
-        }
-        let low = ((count - 1.96 * count.sqrt()) / 2.0).round().max(1.0) as usize;
-        Some((sorted[low - 1], sorted[sorted.len() - low]))
+        (series.len() >= 6).then(|| median_interval(series.sorted().to_vec())).flatten()
     }
 
     /// Its median as a share of the baseline's: the median over blocks. All samples thrown together would not do: a machine whose clock

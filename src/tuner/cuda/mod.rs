@@ -168,18 +168,7 @@ pub struct Candidate<'a> {
 impl Cuda {
     /// The job of a candidate. `Err` says why this candidate cannot be launched.
     pub fn job(&self, candidate: &Candidate<'_>) -> Result<CudaJob, String> {
-        let Candidate {
-            folder,
-            name,
-            work,
-            dtype,
-            shape,
-            values,
-            samples,
-            energy,
-            device,
-            libraries,
-        } = *candidate;
+        let Candidate { values, libraries, .. } = *candidate;
         let named = |path: &Option<PathBuf>, found: &Vetted| match path {
             Some(path) => vec![path.clone()],
             None => found.load.clone(),
@@ -188,22 +177,22 @@ impl Cuda {
         let (file, entry) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let arguments = self.arguments.iter().map(|one| argument(one, values));
         Ok(CudaJob {
-            name: name.to_owned(),
+            name: candidate.name.to_owned(),
             code: self.code,
-            file: folder.join(file),
+            file: candidate.folder.join(file),
             entry,
             options: words.collect(),
-            work: work.word().to_owned(),
+            work: candidate.work.word().to_owned(),
             function: self.function.clone(),
-            dtype: dtype.to_owned(),
-            shape: shape.clone(),
+            dtype: candidate.dtype.to_owned(),
+            shape: candidate.shape.clone(),
             grid: three("grid", &self.grid, values)?,
             block: three("block", &self.block, values)?,
             shared: number("shared", &self.shared, values)?,
             arguments: arguments.collect::<Result<_, _>>()?,
-            samples,
-            energy,
-            device: device.map(str::to_owned),
+            samples: candidate.samples,
+            energy: candidate.energy,
+            device: candidate.device.map(str::to_owned),
             nvrtc: named(&self.nvrtc, &libraries.nvrtc),
             cublas: named(&self.cublas, &libraries.cublas),
         })
