@@ -8,6 +8,7 @@ mod dtype;
 pub mod gpu;
 pub mod image;
 pub mod model;
+mod named;
 mod rounding;
 mod sm;
 mod text_serde;

@@ -1,44 +1,33 @@
 //! What the CPU can do, asked when the program runs.
 
-/// Instruction sets the kernels ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Feature {
-    /// 256-bit vectors.
-    Avx2,
-    /// Fused multiply-add.
-    Fma,
-    /// Conversion between fp16 and fp32.
-    F16c,
-    /// 512-bit vectors.
-    Avx512f,
-    /// 8- and 16-bit lanes in 512-bit vectors.
-    Avx512bw,
-    /// The narrower vectors of AVX-512: without them compilers use half of the registers.
-    Avx512vl,
-    /// bfloat16 dot products.
-    Avx512bf16,
-    /// Dot products of bytes.
-    Avx512vnni,
+use crate::named::named;
+
+named! {
+    /// Instruction sets the kernels ask for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Feature in
+    /// Every [`Feature`] with the name the kernel of the operating system gives it.
+    FEATURES {
+        /// 256-bit vectors.
+        Avx2 = "avx2",
+        /// Fused multiply-add.
+        Fma = "fma",
+        /// Conversion between fp16 and fp32.
+        F16c = "f16c",
+        /// 512-bit vectors.
+        Avx512f = "avx512f",
+        /// 8- and 16-bit lanes in 512-bit vectors.
+        Avx512bw = "avx512bw",
+        /// The narrower vectors of AVX-512: without them compilers use half of the registers.
+        Avx512vl = "avx512vl",
+        /// bfloat16 dot products.
+        Avx512bf16 = "avx512_bf16",
+        /// Dot products of bytes.
+        Avx512vnni = "avx512_vnni",
+    }
 }
 
-/// Every [`Feature`] with the name the kernel of the operating system gives it.
-pub const FEATURES: &[(Feature, &str)] = &[
-    (Feature::Avx2, "avx2"),
-    (Feature::Fma, "fma"),
-    (Feature::F16c, "f16c"),
-    (Feature::Avx512f, "avx512f"),
-    (Feature::Avx512bw, "avx512bw"),
-    (Feature::Avx512vl, "avx512vl"),
-    (Feature::Avx512bf16, "avx512_bf16"),
-    (Feature::Avx512vnni, "avx512_vnni"),
-];
-
 impl Feature {
-    /// Name as in `/proc/cpuinfo`.
-    pub fn id(self) -> &'static str {
-        FEATURES.iter().find(|row| row.0 == self).expect("every feature has a row").1
-    }
-
     /// Whether this CPU has it and the operating system lets it be used.
     #[cfg(target_arch = "x86_64")]
     pub fn is_present(self) -> bool {

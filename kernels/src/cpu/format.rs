@@ -1,37 +1,31 @@
-use std::fmt;
 use std::str::FromStr;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use serde::{Deserialize, Serialize};
 
-/// Number formats of the CPU paths: what the weights are stored in, and with it the activations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
-    /// binary32 weights and activations.
-    Fp32,
-    /// binary16 weights and activations, fp32 accumulation.
-    Fp16,
-    /// bfloat16 weights and activations, fp32 accumulation.
-    Bf16,
-    /// 4-bit weights in groups of 128 with an fp16 scale, fp32 accumulation, fp16 activations: the default of
-    /// Marlin-class w4a16 kernels, and therefore with fp16's range.
-    Int4,
+use crate::named::{find, named};
+
+named! {
+    /// Number formats of the CPU paths: what the weights are stored in, and with it the activations.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Format in
+    /// Every [`Format`] with its id.
+    FORMATS {
+        /// binary32 weights and activations.
+        Fp32 = "fp32",
+        /// binary16 weights and activations, fp32 accumulation.
+        Fp16 = "fp16",
+        /// bfloat16 weights and activations, fp32 accumulation.
+        Bf16 = "bf16",
+        /// 4-bit weights in groups of 128 with an fp16 scale, fp32 accumulation, fp16 activations: the default of
+        /// Marlin-class w4a16 kernels, and therefore with fp16's range.
+        Int4 = "int4",
+    }
 }
 
-/// Every [`Format`] with its id.
-pub const FORMATS: &[(Format, &str)] = &[
-    (Format::Fp32, "fp32"),
-    (Format::Fp16, "fp16"),
-    (Format::Bf16, "bf16"),
-    (Format::Int4, "int4"),
-];
-
 impl Format {
-    /// Stable id.
-    pub fn id(self) -> &'static str {
-        FORMATS.iter().find(|row| row.0 == self).expect("every format has a row").1
-    }
-
     /// What activations are stored in.
     pub fn storage(self) -> Storage {
         match self {
@@ -42,20 +36,11 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
-    }
-}
-
 impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        FORMATS.iter().find(|row| row.1 == text).map(|row| row.0).ok_or_else(|| {
-            let known: Vec<_> = FORMATS.iter().map(|row| row.1).collect();
-            format!("{text:?} is not a format of the benchmark; known: {}", known.join(", "))
-        })
+        find(FORMATS, text, "a format of the benchmark")
     }
 }
 

@@ -60,14 +60,6 @@ pub(super) fn unpack(words: &[u16]) -> [i8; GROUP] {
     })
 }
 
-/// Packs one group by the symmetric rule: largest magnitude over 7.
-fn quantise(group: &[f32]) -> ([u16; GROUP_WORDS], f16) {
-    let top = group.iter().fold(0.0_f32, |top, v| top.max(v.abs()));
-    let scale = f16::from_f32(if top > 0.0 { top / 7.0 } else { 1.0 });
-    let q = |i: usize| (group[i] / scale.to_f32()).round().clamp(-8.0, 7.0) as i8;
-    (pack(&std::array::from_fn(q)), scale)
-}
-
 impl Matrix {
     /// The weights of a grid in a format. Every format holds the same numbers.
     pub fn from_grid(grid: &Grid, format: Format) -> Self {
@@ -87,25 +79,6 @@ impl Matrix {
             },
         };
         Self { rows: grid.rows, cols: grid.cols, weights }
-    }
-
-    /// Given weights, row by row, rounded to a format. 4-bit rows come in whole groups; their scale makes the
-    /// largest weight of the group ±7.
-    pub fn from_fp32(rows: usize, cols: usize, values: &[f32], format: Format) -> Self {
-        assert_eq!(values.len(), rows * cols);
-        let (len, numbers) = (values.len(), values.iter().copied());
-        let weights = match format {
-            Format::Fp32 => Weights::Fp32(Aligned::collect(len, numbers)),
-            Format::Fp16 => Weights::Fp16(Aligned::collect(len, numbers.map(f16::from_f32))),
-            Format::Bf16 => Weights::Bf16(Aligned::collect(len, numbers.map(bf16::from_f32))),
-            Format::Int4 => {
-                assert_eq!(cols % GROUP, 0, "4-bit rows come in whole groups");
-                let (words, scales): (Vec<_>, Vec<_>) =
-                    values.chunks_exact(GROUP).map(quantise).unzip();
-                Weights::Int4 { words: Aligned::collect(len / 4, words.concat()), scales }
-            }
-        };
-        Self { rows, cols, weights }
     }
 
     /// Outputs.
@@ -199,6 +172,37 @@ pub(crate) fn streams<const R: usize>(
     let part = rows / R;
     let at = move |i| std::array::from_fn(|stream| stream * part + i);
     ((0..part).map(at), R * part..rows)
+}
+
+#[cfg(test)]
+/// Packs one group by the symmetric rule: largest magnitude over 7.
+fn quantise(group: &[f32]) -> ([u16; GROUP_WORDS], f16) {
+    let top = group.iter().fold(0.0_f32, |top, v| top.max(v.abs()));
+    let scale = f16::from_f32(if top > 0.0 { top / 7.0 } else { 1.0 });
+    let q = |i: usize| (group[i] / scale.to_f32()).round().clamp(-8.0, 7.0) as i8;
+    (pack(&std::array::from_fn(q)), scale)
+}
+
+#[cfg(test)]
+impl Matrix {
+    /// Given weights, row by row, rounded to a format. 4-bit rows come in whole groups; their scale makes the
+    /// largest weight of the group ±7.
+    pub fn from_fp32(rows: usize, cols: usize, values: &[f32], format: Format) -> Self {
+        assert_eq!(values.len(), rows * cols);
+        let (len, numbers) = (values.len(), values.iter().copied());
+        let weights = match format {
+            Format::Fp32 => Weights::Fp32(Aligned::collect(len, numbers)),
+            Format::Fp16 => Weights::Fp16(Aligned::collect(len, numbers.map(f16::from_f32))),
+            Format::Bf16 => Weights::Bf16(Aligned::collect(len, numbers.map(bf16::from_f32))),
+            Format::Int4 => {
+                assert_eq!(cols % GROUP, 0, "4-bit rows come in whole groups");
+                let (words, scales): (Vec<_>, Vec<_>) =
+                    values.chunks_exact(GROUP).map(quantise).unzip();
+                Weights::Int4 { words: Aligned::collect(len / 4, words.concat()), scales }
+            }
+        };
+        Self { rows, cols, weights }
+    }
 }
 
 #[cfg(test)]
