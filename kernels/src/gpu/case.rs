@@ -118,6 +118,18 @@ pub struct Expect {
     pub judge: Judge,
 }
 
+impl Expect {
+    /// These very bytes.
+    pub(super) fn bits(buffer: usize, element: Element, bytes: Vec<u8>) -> Self {
+        Self { buffer, element, judge: Judge::Bits(bytes) }
+    }
+
+    /// Numbers as near to these as that.
+    pub(super) fn near(buffer: usize, element: Element, reference: Vec<f64>, limit: f64) -> Self {
+        Self { buffer, element, judge: Judge::Near { reference, limit } }
+    }
+}
+
 /// Exact inputs, launches, and what must come out.
 pub struct Case {
     /// What it is about: `17×33×72 integers`.
@@ -207,7 +219,7 @@ fn image(content: &Content) -> Result<Vec<u8>, MachineError> {
         Content::Poison(count) | Content::Scratch(count) => vec![POISON; *count],
         Content::Zero(count) => vec![0; *count],
         Content::Noise { .. } => {
-            return Err(MachineError::Refused { why: "a case has no noise".to_owned() });
+            return Err(MachineError::refused("a case has no noise"));
         }
     };
     let guard = [SENTINEL; GUARD];

@@ -160,6 +160,25 @@ pub struct Launch {
     pub early: bool,
 }
 
+impl Launch {
+    /// So many blocks in x and y of so many threads in x, without dynamic shared memory, behind what is launched in front.
+    pub fn new(
+        (family, entry): (&'static str, &'static str),
+        [x, y]: [u32; 2],
+        threads: u32,
+        args: impl IntoIterator<Item = Arg>,
+    ) -> Self {
+        let (grid, block, args) = ([x, y, 1], [threads, 1, 1], args.into_iter().collect());
+        Self { family, entry, grid, block, shared_bytes: 0, args, early: false }
+    }
+
+    /// The same with so many bytes of dynamic shared memory.
+    #[must_use]
+    pub fn with_shared(self, shared_bytes: u32) -> Self {
+        Self { shared_bytes, ..self }
+    }
+}
+
 /// Launches of a kernel given the places of its buffers.
 pub type Plan = Box<dyn Fn(&[Slot]) -> Vec<Launch>>;
 
@@ -245,6 +264,13 @@ pub enum MachineError {
     /// Told to stop.
     #[error("told to stop")]
     Stopped,
+}
+
+impl MachineError {
+    /// [`Self::Refused`] for a reason.
+    pub fn refused(why: impl Into<String>) -> Self {
+        Self::Refused { why: why.into() }
+    }
 }
 
 /// Something that runs kernels: a device, or an interpreter of their PTX.

@@ -25,15 +25,7 @@ fn blocks(facts: &DeviceFacts) -> u32 {
 
 /// Reads the clocks into [`clock_bytes`] bytes.
 pub fn read_clocks(facts: &DeviceFacts, to: impl Into<Arg>) -> Launch {
-    Launch {
-        family: "clock",
-        entry: "clock_read",
-        grid: [blocks(facts), 1, 1],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        args: vec![to.into()],
-        early: false,
-    }
+    Launch::new(("clock", "clock_read"), [blocks(facts), 1], 32, [to.into()])
 }
 
 /// Cycles of [`hold`]: 0.1 ms at 2 GHz, 0.6 ms of a GPU at rest.

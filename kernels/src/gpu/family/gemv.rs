@@ -4,7 +4,7 @@
 //! part of k: the parts meet in shared memory, in a fixed order. A second launch over partial sums in device memory was
 //! rejected: it needs scratch memory and a dependency for less than a block's worth of sums.
 
-use super::route::{F32 as FP32, route};
+use super::route::{F32 as FP32, Step};
 use super::stream::{
     BF16, Parts, Path, Selection, Store, Stored, Streamed, THREADS, WARPS, check_aligned,
     check_shape, kernel, store, suffix, token_tile, wide,
@@ -83,27 +83,18 @@ pub fn launch(
     };
     let wide = wide(formats)?;
     let place = [weights, x, y].map(Arg::from).into_iter();
-    let launch = |entry, blocks, shared_bytes, args: Vec<Arg>| Launch {
-        family: "gemv",
-        entry,
-        grid: [blocks, 1, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes,
-        args,
-        early: false,
-    };
     let Shape { m, n, k, .. } = shape;
     if let (Some(entry), true) = (mma, on_tensor_cores(facts, kernel, formats.input, shape)) {
-        let args = place.chain([m, n, k, wide].map(Arg::from)).collect();
-        return Ok(launch(entry, n.div_ceil(MMA_ROWS), 0, args));
+        let args = place.chain([m, n, k, wide].map(Arg::from));
+        return Ok(Launch::new(("gemv", entry), [n.div_ceil(MMA_ROWS), 1], THREADS, args));
     }
     let tile_index = token_tile(m, &TOKENS);
     let tokens = TOKENS[tile_index];
     let split = split(facts, kernel, formats.input, shape);
     let tile = (TILE_BYTES / (tokens * size)).min(k.next_multiple_of(64));
-    let args = place.chain([m, n, k, split, tile, wide].map(Arg::from)).collect();
-    let blocks = n.div_ceil(ROWS * WARPS / split);
-    Ok(launch(simt[tile_index], blocks, tokens * tile * size, args))
+    let args = place.chain([m, n, k, split, tile, wide].map(Arg::from));
+    let (entry, blocks) = (("gemv", simt[tile_index]), n.div_ceil(ROWS * WARPS / split));
+    Ok(Launch::new(entry, [blocks, 1], THREADS, args).with_shared(tokens * tile * size))
 }
 
 /// Whether a size is computed on tensor cores: more than two tokens where they take the format, and fewer where that was picked.
@@ -140,7 +131,7 @@ fn cores(cuda: Route, facts: &DeviceFacts, input: Element) -> Route {
     }
 }
 
-const SELECTION: Selection = Selection { variants, chosen, ..Selection::NONE };
+const SELECTION: Selection = Selection { variants, chosen, route: cores, ..Selection::NONE };
 
 /// The ways that a device has.
 fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
@@ -207,6 +198,7 @@ pub(in crate::gpu) struct F32;
 
 impl Streamed for F16 {
     const KERNEL: &'static str = "gemv.f16";
+    const STEPS: &'static [Step] = FP32;
     const PATHS: &'static [Path] = &[
         path("gemv.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("gemv.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
@@ -216,6 +208,7 @@ impl Streamed for F16 {
 
 impl Streamed for Bf16 {
     const KERNEL: &'static str = "gemv.bf16";
+    const STEPS: &'static [Step] = BF16;
     const PATHS: &'static [Path] = &[
         path("gemv.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("gemv.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
@@ -225,19 +218,14 @@ impl Streamed for Bf16 {
 
 impl Streamed for F32 {
     const KERNEL: &'static str = "gemv.f32";
+    const STEPS: &'static [Step] = FP32;
     const PATHS: &'static [Path] = &[path("gemv.f32", Formats::same(Element::F32), 5e-6)];
     const SELECTION: Selection = SELECTION;
 }
 
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
-    kernel::<F16>("fp16 weights, one to eight tokens", "gemv", Dtype::Fp16, |facts| {
-        cores(route(FP32, facts), facts, Element::F16)
-    }),
-    kernel::<Bf16>("bf16 weights, one to eight tokens", "gemv", Dtype::Bf16, |facts| {
-        cores(route(BF16, facts), facts, Element::Bf16)
-    }),
-    kernel::<F32>("fp32 weights, one to eight tokens", "gemv", Dtype::Fp32, |facts| {
-        route(FP32, facts)
-    }),
+    kernel::<F16>("fp16 weights, one to eight tokens", "gemv", Dtype::Fp16),
+    kernel::<Bf16>("bf16 weights, one to eight tokens", "gemv", Dtype::Bf16),
+    kernel::<F32>("fp32 weights, one to eight tokens", "gemv", Dtype::Fp32),
 ];

@@ -5,7 +5,7 @@ use crate::gpu::{DeviceFacts, Route};
 
 /// How it is done.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Support {
+pub(in crate::gpu) enum Support {
     /// By the instruction it is about.
     Native(&'static str),
     /// By other instructions, and why.

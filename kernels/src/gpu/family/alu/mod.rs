@@ -146,13 +146,6 @@ pub fn launch(
         return Err(format!("{turns} turns of {blocks} blocks cannot be"));
     }
     check_aligned(&[places.operands, places.digests])?;
-    Ok(Launch {
-        family: "alu",
-        entry: instruction.entry,
-        grid: [blocks, 1, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: 0,
-        args: vec![Arg::from(places.operands), Arg::from(places.digests), Arg::from(turns)],
-        early: false,
-    })
+    let args = [Arg::from(places.operands), Arg::from(places.digests), Arg::from(turns)];
+    Ok(Launch::new(("alu", instruction.entry), [blocks, 1], THREADS, args))
 }

@@ -4,7 +4,7 @@ use super::super::operand::normal;
 use super::model::{CHAINS, Multiplicand, Spot, Values, whole};
 use super::{Pipe, Places, ROWS, THREADS, Turns, launch, operations};
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Route, Shape, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Limiter, Route, Shape, Work,
 };
 use crate::{Dtype, Sm};
 
@@ -74,7 +74,7 @@ fn case(pipe: Pipe, facts: &DeviceFacts, turns: Turns) -> Option<Case> {
             let places = Places { operands: at[0], digests: at[1] };
             vec![launch(&facts, pipe, places, turns).expect("the pipe is there")]
         }),
-        expect: vec![Expect { buffer: 1, element: Element::U32, judge: Judge::Bits(want) }],
+        expect: vec![Expect::bits(1, Element::U32, want)],
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Sm;
 use crate::gpu::family::elementwise::{Heads, State};
-use crate::gpu::{Element, Launch, Slot};
+use crate::gpu::{Element, Slot};
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 128;
@@ -60,15 +60,4 @@ pub(super) fn check(heads: Heads) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("heads of {head}; there are kernels for {HEAD}"))
-}
-
-/// A launch without arguments.
-pub(super) fn launch(
-    family: &'static str,
-    entry: &'static str,
-    [x, y]: [u32; 2],
-    threads: u32,
-) -> Launch {
-    let (grid, block) = ([x, y, 1], [threads, 1, 1]);
-    Launch { family, entry, grid, block, shared_bytes: 0, args: Vec::new(), early: false }
 }

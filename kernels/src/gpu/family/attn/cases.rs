@@ -124,8 +124,8 @@ impl Problem {
                 plan(&problem.attention(at), &at[5..]).expect("the sizes of a case are possible")
             }),
             expect: vec![
-                Expect { buffer: 3, element, judge: Judge::Near { reference, limit } },
-                bits(6, vec![0; arrivals]),
+                Expect::near(3, element, reference, limit),
+                Expect::bits(6, Element::U8, vec![0; arrivals]),
             ],
         }
     }
@@ -168,9 +168,9 @@ impl Problem {
         if let Judge::Near { reference: of_case, .. } = &mut case.expect[0].judge {
             *of_case = reference;
         }
-        let (near, limit) = (element.values(&turned_k), rounding_limit(element));
-        let appended = Judge::Near { reference: near, limit };
-        case.expect.extend([Expect { buffer: 1, element, judge: appended }, bits(2, v)]);
+        let near = element.values(&turned_k);
+        let appended = Expect::near(1, element, near, rounding_limit(element));
+        case.expect.extend([appended, Expect::bits(2, Element::U8, v)]);
         let facts = facts.clone();
         case.plan = Box::new(move |at| {
             let attention = self.attention(at);
@@ -198,10 +198,6 @@ impl Problem {
         }
         encode(element, out.into_iter().map(|x| x as f32))
     }
-}
-
-fn bits(buffer: usize, bytes: Vec<u8>) -> Expect {
-    Expect { buffer, element: Element::U8, judge: Judge::Bits(bytes) }
 }
 
 /// Cosine and sine of every pair at the positions up to one.

@@ -7,7 +7,7 @@
 //! of a warp for four keys, 248 of them in fp32 and so two cycles each: 31 cycles of a multiprocessor for a key (counted in the machine code of sm_75
 //! from the same PTX). The 512 bytes of a key and its value take 70 at 900 GB/s, 80 multiprocessors and 1.53 GHz.
 
-use super::attention::{Attention, Engine, THREADS, check, launch};
+use super::attention::{Attention, Engine, THREADS, check};
 use crate::gpu::family::elementwise::Heads;
 use crate::gpu::family::operand::of_storage;
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Slot};
@@ -113,38 +113,33 @@ pub fn decode(
         let clustered = splits == CLUSTER && has_clusters(facts, element);
         let entries = if clustered { CLUSTERS } else { CORES };
         let entry = entries[usize::from(element == Element::Bf16)];
-        let mut launch = launch("attn_decode", entry, grid, THREADS);
-        launch.shared_bytes = shared_bytes(facts, at.heads.head);
-        if clustered {
-            launch.shared_bytes += given_bytes(at.heads);
-        }
-        launch.args = core_args(at, scratch, fresh);
-        return Ok(vec![launch]);
+        let given = if clustered { given_bytes(at.heads) } else { 0 };
+        let args = core_args(at, scratch, fresh);
+        let launch = Launch::new(("attn_decode", entry), grid, THREADS, args);
+        return Ok(vec![launch.with_shared(shared_bytes(facts, at.heads.head) + given)]);
     }
     if fresh.is_some() {
         return Err(format!("no kernel rotates {element:?} on the way on {}", facts.sm));
     }
     let Heads { heads, kv_heads, .. } = at.heads;
-    let mut pieces = launch("attn_decode", of_storage(element, PLAIN)?, grid, THREADS);
-    pieces.args = [at.q, at.keys, at.values, scratch.parts, at.state.0].map(Arg::Slot).to_vec();
-    pieces.args.extend([heads, kv_heads].map(Arg::U32));
-    pieces.args.push(at.scale.into());
-    let mut joined = launch("attn_decode", of_storage(element, COMBINE)?, [heads, 1], 32);
-    joined.args = vec![scratch.parts.into(), at.out.into(), splits.into()];
-    Ok(vec![pieces, joined])
+    let slots = [at.q, at.keys, at.values, scratch.parts, at.state.0].map(Arg::Slot);
+    let sizes = [heads.into(), kv_heads.into(), at.scale.into()];
+    let (plain, combine) = (of_storage(element, PLAIN)?, of_storage(element, COMBINE)?);
+    let args = slots.into_iter().chain(sizes);
+    let pieces = Launch::new(("attn_decode", plain), grid, THREADS, args);
+    let args = [scratch.parts.into(), at.out.into(), splits.into()];
+    Ok(vec![pieces, Launch::new(("attn_decode", combine), [heads, 1], 32, args)])
 }
 
-fn core_args(at: &Attention, scratch: Scratch, fresh: Option<Fresh>) -> Vec<Arg> {
+fn core_args(at: &Attention, scratch: Scratch, fresh: Option<Fresh>) -> impl Iterator<Item = Arg> {
     let rotate = u32::from(fresh.is_some());
     // Without anything fresh these are not read.
     let Fresh { key, value, table } =
         fresh.unwrap_or(Fresh { key: at.q, value: at.q, table: at.state.0 });
     let slots = [at.q, key, value, at.keys, at.values, scratch.parts, scratch.arrivals, at.out];
-    let mut args: Vec<Arg> = slots.map(Arg::Slot).to_vec();
-    args.extend([table, at.state.0].map(Arg::Slot));
-    args.extend([at.heads.heads, at.heads.kv_heads, rotate].map(Arg::U32));
-    args.push(at.scale.into());
-    args
+    let slots = slots.into_iter().chain([table, at.state.0]).map(Arg::Slot);
+    let sizes = [at.heads.heads, at.heads.kv_heads, rotate].map(Arg::U32);
+    slots.chain(sizes).chain([at.scale.into()])
 }
 
 /// A tile of queries, a new key and value, and for each warp a ring of chunks of keys and values: two deep where copies pass by the registers.

@@ -1,6 +1,6 @@
 //! K30: the launch of many queries.
 
-use super::attention::{Attention, Engine, THREADS, check, launch};
+use super::attention::{Attention, Engine, THREADS, check};
 use super::tile::Tile;
 use crate::gpu::family::operand::of_storage;
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape};
@@ -26,21 +26,16 @@ pub fn prefill(
     if tokens == 0 {
         return Err("no query attends".to_owned());
     }
-    let mut operands = [at.q, at.keys, at.values, at.out].map(Arg::Slot);
-    let mut launch = if engine == Engine::Plain {
-        let entry = of_storage(element, PLAIN)?;
-        launch("attn", entry, [tokens.div_ceil(PLAIN_ROWS), heads], THREADS)
-    } else {
-        let tile = Tile::of(facts, element, at.heads, shape)?;
-        let grid = tile.grid(facts, heads, tokens);
-        let (shared_bytes, (family, threads)) = (tile.shared_bytes(), tile.family());
-        let entry = tile.entry(element)?;
-        operands = tile.operands(element, at, shape);
-        Launch { shared_bytes, ..launch(family, entry, grid, threads) }
-    };
-    launch.args = operands.to_vec();
-    launch.args.push(at.state.0.into());
-    launch.args.extend([tokens, heads, at.heads.kv_heads].map(Arg::U32));
-    launch.args.push(at.scale.into());
-    Ok(launch)
+    let sizes = [tokens, heads, at.heads.kv_heads].map(Arg::U32).into_iter();
+    let rest = [at.state.0.into()].into_iter().chain(sizes).chain([at.scale.into()]);
+    if engine == Engine::Plain {
+        let (entry, grid) = (of_storage(element, PLAIN)?, [tokens.div_ceil(PLAIN_ROWS), heads]);
+        let args = [at.q, at.keys, at.values, at.out].map(Arg::Slot).into_iter().chain(rest);
+        return Ok(Launch::new(("attn", entry), grid, THREADS, args));
+    }
+    let tile = Tile::of(facts, element, at.heads, shape)?;
+    let (family, threads) = tile.family();
+    let (entry, grid) = ((family, tile.entry(element)?), tile.grid(facts, heads, tokens));
+    let args = tile.operands(element, at, shape).into_iter().chain(rest);
+    Ok(Launch::new(entry, grid, threads, args).with_shared(tile.shared_bytes()))
 }

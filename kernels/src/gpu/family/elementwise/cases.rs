@@ -36,12 +36,7 @@ fn possible(launch: Result<Launch, String>) -> Vec<Launch> {
 }
 
 fn near(buffer: usize, element: Element, reference: Vec<f64>) -> Expect {
-    let limit = rounding_limit(element);
-    Expect { buffer, element, judge: Judge::Near { reference, limit } }
-}
-
-fn bits(buffer: usize, element: Element, bytes: Vec<u8>) -> Expect {
-    Expect { buffer, element, judge: Judge::Bits(bytes) }
+    Expect::near(buffer, element, reference, rounding_limit(element))
 }
 
 /// A state as its bytes.
@@ -156,7 +151,7 @@ fn overflowing_norm(element: Element, top: f32) -> Case {
             let norm = norm_plan((element, element), 1, width as u32);
             possible(super::rms_norm(&Norm { x: at[0], gains: at[1], out: at[2], ..norm }))
         }),
-        expect: vec![bits(2, element, (0..width).flat_map(want).collect())],
+        expect: vec![Expect::bits(2, element, (0..width).flat_map(want).collect())],
     }
 }
 
@@ -251,7 +246,7 @@ fn rotation(element: Element, shape: Heads, position: u32, tokens: u32, capacity
             near(0, element, turned_q),
             near(1, element, turned_k),
             near(3, element, keys),
-            bits(4, element, values),
+            Expect::bits(4, element, values),
         ],
     }
 }
@@ -317,7 +312,7 @@ fn picked(element: Element, width: u32) -> Case {
             let embed = Embed { table, tokens: at[1], out, count, width, vocab };
             possible(super::embed(element, &embed))
         }),
-        expect: vec![bits(2, element, want)],
+        expect: vec![Expect::bits(2, element, want)],
     }
 }
 
@@ -339,7 +334,7 @@ fn scanned(element: Element, bad: &[(usize, f32)], earlier: Option<(u64, u64)>) 
         plan: Box::new(move |at| {
             possible(super::scan(element, at[0], State(at[1]), at[2], count as u32))
         }),
-        expect: vec![bits(2, Element::U32, want)],
+        expect: vec![Expect::bits(2, Element::U32, want)],
     }
 }
 
@@ -365,7 +360,7 @@ fn weights(element: Element, tensor: u64, [rows, cols]: [usize; 2], exponent: i3
         name: format!("weights {rows}×{cols} of tensor {tensor}, {element:?}"),
         buffers: vec![Content::Poison(want.len())],
         plan: Box::new(move |at| possible(super::grid(element, at[0], &grid))),
-        expect: vec![bits(0, element, want)],
+        expect: vec![Expect::bits(0, element, want)],
     }
 }
 
@@ -384,7 +379,7 @@ fn largest((name, logits): (&str, Vec<f32>)) -> Case {
         name: format!("largest of {count} with {name}"),
         buffers: vec![Content::Bytes(encode(Element::F32, logits)), Content::Poison(4)],
         plan: Box::new(move |at| possible(super::argmax(at[0], at[1], count))),
-        expect: vec![bits(1, Element::U32, words([want]))],
+        expect: vec![Expect::bits(1, Element::U32, words([want]))],
     }
 }
 
@@ -437,9 +432,9 @@ fn step(at_step: u32, capacity: u32, kept: u32) -> Case {
             vec![super::advance(&Advance { state, tape, logits, history, kept, capacity, tokens })]
         }),
         expect: vec![
-            bits(0, Element::U32, words([77, 14, at_step + 1, 77])),
-            bits(1, Element::U32, tape),
-            bits(3, Element::F32, history),
+            Expect::bits(0, Element::U32, words([77, 14, at_step + 1, 77])),
+            Expect::bits(1, Element::U32, tape),
+            Expect::bits(3, Element::F32, history),
         ],
     }
 }

@@ -40,21 +40,21 @@ impl State {
     }
 }
 
-fn launch(entry: &'static str, grid: [u32; 2], threads: u32, args: Vec<Arg>) -> Launch {
-    let [x, y] = grid;
-    Launch {
-        family: "elementwise",
-        entry,
-        grid: [x, y, 1],
-        block: [threads, 1, 1],
-        shared_bytes: 0,
-        args,
-        early: false,
-    }
+fn launch(
+    entry: &'static str,
+    grid: [u32; 2],
+    threads: u32,
+    args: impl IntoIterator<Item = Arg>,
+) -> Launch {
+    Launch::new(("elementwise", entry), grid, threads, args)
 }
 
 /// A launch of a grid-stride loop over so many items.
-fn stride(entry: &'static str, items: u32, args: Vec<Arg>) -> Result<Launch, String> {
+fn stride<const N: usize>(
+    entry: &'static str,
+    items: u32,
+    args: [Arg; N],
+) -> Result<Launch, String> {
     if items == 0 {
         return Err(format!("{entry} has nothing to do"));
     }
@@ -97,7 +97,7 @@ impl Norm {
         }
         let slots = [Some(self.x), Some(self.gains), Some(self.out), residual];
         let sizes = [self.width.into(), self.epsilon.into()];
-        let args = slots.into_iter().flatten().map(Arg::Slot).chain(sizes).collect();
+        let args = slots.into_iter().flatten().map(Arg::Slot).chain(sizes);
         Ok(launch(entry, [self.rows, 1], THREADS, args))
     }
 }
@@ -179,14 +179,14 @@ pub fn rope(element: Element, rope: &Rope) -> Result<Launch, String> {
     let entry = of_storage(element, ["rope_f32", "rope_f16", "rope_bf16"])?;
     let slots = [rope.q, rope.k, rope.v, rope.keys, rope.values, rope.table, rope.state.0];
     let sizes = [heads, kv_heads, rope.capacity].map(Arg::U32);
-    let args = slots.into_iter().map(Arg::Slot).chain(sizes).collect();
+    let args = slots.into_iter().map(Arg::Slot).chain(sizes);
     Ok(launch(entry, [rope.tokens, heads + 2 * kv_heads], head / 2, args))
 }
 
 /// K42: `silu(gate) · up`. The result may replace the gate.
 pub fn swiglu(element: Element, [gate, up, out]: [Slot; 3], count: u32) -> Result<Launch, String> {
     let entry = of_storage(element, ["swiglu_f32", "swiglu_f16", "swiglu_bf16"])?;
-    stride(entry, count, vec![gate.into(), up.into(), out.into(), count.into()])
+    stride(entry, count, [gate.into(), up.into(), out.into(), count.into()])
 }
 
 /// Rows of a table picked by tokens.
@@ -213,7 +213,7 @@ pub fn embed(element: Element, embed: &Embed) -> Result<Launch, String> {
         return Err("no token to embed".to_owned());
     }
     let slots = [embed.table, embed.tokens, embed.out].map(Arg::Slot);
-    let args = slots.into_iter().chain([embed.width.into(), embed.vocab.into()]).collect();
+    let args = slots.into_iter().chain([embed.width.into(), embed.vocab.into()]);
     Ok(launch(entry, [embed.count, 1], THREADS, args))
 }
 
@@ -222,7 +222,7 @@ pub fn argmax(logits: Slot, best: Slot, count: u32) -> Result<Launch, String> {
     if count == 0 {
         return Err("nothing has no largest".to_owned());
     }
-    Ok(launch("argmax_f32", [1, 1], THREADS, vec![logits.into(), best.into(), count.into()]))
+    Ok(launch("argmax_f32", [1, 1], THREADS, [logits.into(), best.into(), count.into()]))
 }
 
 /// Counts numbers that are not finite into a place of [`FOUND_BYTES`] that starts as all ones and zero: step and index of
@@ -235,7 +235,7 @@ pub fn scan(
     count: u32,
 ) -> Result<Launch, String> {
     let entry = of_storage(element, ["scan_f32", "scan_f16", "scan_bf16"])?;
-    stride(entry, count, vec![x.into(), state.0.into(), found.into(), count.into()])
+    stride(entry, count, [x.into(), state.0.into(), found.into(), count.into()])
 }
 
 /// The end of a step.
@@ -261,7 +261,7 @@ pub struct Advance {
 pub fn advance(advance: &Advance) -> Launch {
     let slots = [advance.state.0, advance.tape, advance.logits, advance.history].map(Arg::Slot);
     let sizes = [advance.kept, advance.capacity, advance.tokens].map(Arg::U32);
-    launch("advance", [1, 1], THREADS, slots.into_iter().chain(sizes).collect())
+    launch("advance", [1, 1], THREADS, slots.into_iter().chain(sizes))
 }
 
 /// Generates the weights of a grid, row by row: those of [`Grid::weights`], bit for bit. Grids without a pattern only.
@@ -273,6 +273,6 @@ pub fn grid(element: Element, out: Slot, grid: &Grid) -> Result<Launch, String> 
     let tensor = u32::try_from(grid.tensor).map_err(|_| format!("no tensor {}", grid.tensor))?;
     let eights = grid.rows as u64 * grid.cols as u64 / 8;
     let eights = u32::try_from(eights).map_err(|_| format!("{eights} · 8 weights are too many"))?;
-    let args = vec![out.into(), tensor.into(), (grid.exponent as u32).into(), eights.into()];
+    let args = [out.into(), tensor.into(), (grid.exponent as u32).into(), eights.into()];
     stride(entry, eights, args)
 }

@@ -3,7 +3,7 @@
 use super::product::Product;
 use crate::gpu::family::stream::Operands;
 use crate::gpu::family::stream_k::{StreamK, Workspace};
-use crate::gpu::{DeviceFacts, Launch, Shape, Variant};
+use crate::gpu::{Arg, DeviceFacts, Launch, Shape, Variant};
 
 /// What is to be multiplied, and where.
 #[derive(Clone, Copy)]
@@ -66,6 +66,12 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
+    /// Its launch on a grid.
+    pub(super) fn launched(&self, grid: [u32; 2], args: impl IntoIterator<Item = Arg>) -> Launch {
+        Launch::new((self.family, self.entry), grid, self.threads, args)
+            .with_shared(self.shared_bytes)
+    }
+
     /// Blocks that a launch has: one for each tile, unless they share them.
     pub(super) fn blocks(&self, shape: Shape, sms: u32) -> Result<u32, String> {
         if let Some(stream_k) = self.stream_k(shape, sms) {

@@ -24,6 +24,7 @@
 //! multiprocessors); more boxes a warp in the place of a stage (on an H200 at 4096, int8 with three stages and five boxes takes 1.05 times as long, fp8 with
 //! four and four 1.01).
 
+use super::Entries;
 use super::dispatch::{Call, Dispatch};
 use super::product::Product;
 use crate::gpu::family::stream::Operands;
@@ -94,113 +95,40 @@ const fn rate(columns: u32, blocks: u32) -> f64 {
     if blocks == 1 { alone } else { alone + 0.1 }
 }
 
-const LARGE_PAIR: Tile = tile("wgmma128x256c2", "wgmma, large tiles, two blocks share W", 256, 2);
-const LARGE: Tile = tile("wgmma128x256", "wgmma, large tiles", 256, 1);
-const MIDDLE_PAIR: Tile = tile("wgmma128x192c2", "wgmma, large tiles, two blocks share W", 192, 2);
-const NARROW_PAIR: Tile = tile("wgmma128x176c2", "wgmma, large tiles, two blocks share W", 176, 2);
-const SMALL_PAIR: Tile = tile("wgmma128x128c2", "wgmma, small tiles, two blocks share W", 128, 2);
-const SMALL: Tile = tile("wgmma128x128", "wgmma, small tiles", 128, 1);
-const TWO_PARTS: Tile = shared("wgmma128x128k2", "wgmma, small tiles, two blocks share k", 2);
-const FOUR_PARTS: Tile = shared("wgmma128x128k4", "wgmma, small tiles, four blocks share k", 4);
+/// Every tile.
+const TILES: &[Tile] = &[
+    tile("wgmma128x256c2", "wgmma, large tiles, two blocks share W", 256, 2),
+    tile("wgmma128x256", "wgmma, large tiles", 256, 1),
+    tile("wgmma128x192c2", "wgmma, large tiles, two blocks share W", 192, 2),
+    tile("wgmma128x176c2", "wgmma, large tiles, two blocks share W", 176, 2),
+    tile("wgmma128x128c2", "wgmma, small tiles, two blocks share W", 128, 2),
+    tile("wgmma128x128", "wgmma, small tiles", 128, 1),
+    shared("wgmma128x128k2", "wgmma, small tiles, two blocks share k", 2),
+    shared("wgmma128x128k4", "wgmma, small tiles, four blocks share k", 4),
+];
 
-/// A product that wgmma has.
-struct Row {
-    product: Product,
-    /// The instruction.
-    by: &'static str,
-    dispatches: &'static [(Tile, &'static str)],
+/// A product that wgmma has: the instruction, and its tiles, the best first.
+type Row = (Product, &'static str, [Entries; 2]);
+
+const F16_PARTS: Entries = entries!("gemm_f16_parts": "128x128k2" "128x128k4");
+const BF16_PARTS: Entries = entries!("gemm_bf16_parts": "128x128k2" "128x128k4");
+
+macro_rules! large {
+    ($base:literal) => { entries!($base: "128x256c2" "128x256" "128x128") };
+    (wide $base:literal) => { entries!($base: "128x256c2" "128x128") };
+    (fp8 $base:literal) => { entries!($base: "128x192c2" "128x176c2" "128x128c2" "128x128") };
 }
 
 const ROWS_OF: &[Row] = &[
-    Row {
-        product: Product::F16,
-        by: "wgmma.m64n256k16",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_f16_128x256c2"),
-            (LARGE, "gemm_f16_128x256"),
-            (SMALL, "gemm_f16_128x128"),
-            (TWO_PARTS, "gemm_f16_parts_128x128k2"),
-            (FOUR_PARTS, "gemm_f16_parts_128x128k4"),
-        ],
-    },
-    Row {
-        product: Product::F16Out32,
-        by: "wgmma.m64n256k16",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_f16_out32_128x256c2"),
-            (SMALL, "gemm_f16_out32_128x128"),
-            (TWO_PARTS, "gemm_f16_parts_128x128k2"),
-            (FOUR_PARTS, "gemm_f16_parts_128x128k4"),
-        ],
-    },
-    Row {
-        product: Product::Bf16,
-        by: "wgmma.m64n256k16",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_bf16_128x256c2"),
-            (LARGE, "gemm_bf16_128x256"),
-            (SMALL, "gemm_bf16_128x128"),
-            (TWO_PARTS, "gemm_bf16_parts_128x128k2"),
-            (FOUR_PARTS, "gemm_bf16_parts_128x128k4"),
-        ],
-    },
-    Row {
-        product: Product::Bf16Out32,
-        by: "wgmma.m64n256k16",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_bf16_out32_128x256c2"),
-            (SMALL, "gemm_bf16_out32_128x128"),
-            (TWO_PARTS, "gemm_bf16_parts_128x128k2"),
-            (FOUR_PARTS, "gemm_bf16_parts_128x128k4"),
-        ],
-    },
-    Row {
-        product: Product::F16Acc16,
-        by: "wgmma.m64n256k16",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_f16_acc16_128x256c2"),
-            (LARGE, "gemm_f16_acc16_128x256"),
-            (SMALL, "gemm_f16_acc16_128x128"),
-        ],
-    },
-    Row {
-        product: Product::Tf32,
-        by: "wgmma.m64n256k8",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_tf32_128x256c2"),
-            (LARGE, "gemm_tf32_128x256"),
-            (SMALL, "gemm_tf32_128x128"),
-        ],
-    },
-    Row {
-        product: Product::S8,
-        by: "wgmma.m64n256k32",
-        dispatches: &[
-            (LARGE_PAIR, "gemm_s8_128x256c2"),
-            (LARGE, "gemm_s8_128x256"),
-            (SMALL, "gemm_s8_128x128"),
-        ],
-    },
-    Row {
-        product: Product::E4m3,
-        by: "wgmma.m64n192k32",
-        dispatches: &[
-            (MIDDLE_PAIR, "gemm_e4m3_128x192c2"),
-            (NARROW_PAIR, "gemm_e4m3_128x176c2"),
-            (SMALL_PAIR, "gemm_e4m3_128x128c2"),
-            (SMALL, "gemm_e4m3_128x128"),
-        ],
-    },
-    Row {
-        product: Product::E5m2,
-        by: "wgmma.m64n192k32",
-        dispatches: &[
-            (MIDDLE_PAIR, "gemm_e5m2_128x192c2"),
-            (NARROW_PAIR, "gemm_e5m2_128x176c2"),
-            (SMALL_PAIR, "gemm_e5m2_128x128c2"),
-            (SMALL, "gemm_e5m2_128x128"),
-        ],
-    },
+    (Product::F16, "wgmma.m64n256k16", [large!("gemm_f16"), F16_PARTS]),
+    (Product::F16Out32, "wgmma.m64n256k16", [large!(wide "gemm_f16_out32"), F16_PARTS]),
+    (Product::Bf16, "wgmma.m64n256k16", [large!("gemm_bf16"), BF16_PARTS]),
+    (Product::Bf16Out32, "wgmma.m64n256k16", [large!(wide "gemm_bf16_out32"), BF16_PARTS]),
+    (Product::F16Acc16, "wgmma.m64n256k16", [large!("gemm_f16_acc16"), &[]]),
+    (Product::Tf32, "wgmma.m64n256k8", [large!("gemm_tf32"), &[]]),
+    (Product::S8, "wgmma.m64n256k32", [large!("gemm_s8"), &[]]),
+    (Product::E4m3, "wgmma.m64n192k32", [large!(fp8 "gemm_e4m3"), &[]]),
+    (Product::E5m2, "wgmma.m64n192k32", [large!(fp8 "gemm_e5m2"), &[]]),
 ];
 
 /// Whether a device has wgmma, and a driver for it.
@@ -211,14 +139,14 @@ pub(in crate::gpu::family) fn has_wgmma(facts: &DeviceFacts) -> bool {
 /// How a product is done, where wgmma does it.
 pub(super) fn route(product: Product, facts: &DeviceFacts) -> Option<Route> {
     let row = row(product).filter(|_| !dispatches(product, facts).is_empty());
-    row.map(|row| Route::Native { by: row.by.to_owned() })
+    row.map(|(_, by, _)| Route::Native { by: (*by).to_owned() })
 }
 
 /// The ways of a product; none but on a device that has wgmma and the memory.
 pub(super) fn dispatches(product: Product, facts: &DeviceFacts) -> Vec<Dispatch> {
     let row = row(product).filter(|_| has_wgmma(facts));
-    let all = row.into_iter().flat_map(|row| row.dispatches);
-    let dispatches = all.map(|(tile, entry)| dispatch(product, tile, entry));
+    let all = row.into_iter().flat_map(|(.., entries)| entries.concat());
+    let dispatches = all.filter_map(|(name, entry)| Some(dispatch(product, tile_of(name)?, entry)));
     dispatches.filter(|dispatch| dispatch.shared_bytes <= facts.shared_per_block_optin).collect()
 }
 
@@ -235,12 +163,12 @@ pub(super) fn leaves(dispatch: &Dispatch, product: Product, facts: &DeviceFacts)
 }
 
 fn row(product: Product) -> Option<&'static Row> {
-    ROWS_OF.iter().find(|row| row.product == product)
+    ROWS_OF.iter().find(|row| row.0 == product)
 }
 
-fn tile_of(dispatch: &Dispatch) -> Option<&'static Tile> {
-    let mut all = ROWS_OF.iter().flat_map(|row| row.dispatches);
-    all.find(|(_, entry)| *entry == dispatch.entry).map(|(tile, _)| tile)
+/// The tile that entries call so.
+fn tile_of(name: &str) -> Option<&'static Tile> {
+    TILES.iter().find(|tile| tile.variant.name.trim_start_matches("wgmma") == name)
 }
 
 /// Whether a tensor map takes rows of results.
@@ -275,22 +203,17 @@ fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
     dispatch.blocks(call.shape, call.sms)?;
-    let blocks = tile_of(dispatch).map_or(1, |tile| tile.blocks);
+    let tile = TILES.iter().find(|tile| tile.variant == dispatch.variant);
+    let blocks = tile.map_or(1, |tile| tile.blocks);
     let rows = operand(x, m, ROWS, call);
     // Where no map takes the results, the kernel looks at none; it only has to be one.
     let map = if boxed(call.product, n) { results(y, call) } else { rows };
     let straight = (call.product.output().bytes() == 4).then(|| Arg::from(y));
     let maps = [rows, operand(weights, n, dispatch.tile[1] / blocks, call), map];
     let sizes = [m, n, k].map(Arg::from);
-    Ok(Launch {
-        family: dispatch.family,
-        entry: dispatch.entry,
-        grid: [blocks * clusters(dispatch.tile[1], blocks, call), 1, 1],
-        block: [dispatch.threads, 1, 1],
-        shared_bytes: dispatch.shared_bytes,
-        args: maps.map(Arg::from).into_iter().chain(straight).chain(sizes).collect(),
-        early: false,
-    })
+    let grid = [blocks * clusters(dispatch.tile[1], blocks, call), 1];
+    let args = maps.map(Arg::from).into_iter().chain(straight).chain(sizes);
+    Ok(dispatch.launched(grid, args))
 }
 
 /// A cluster for each tile, whose blocks lie one behind the other in y.
@@ -300,15 +223,8 @@ fn launch_parts(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
     let wide = u32::from(call.product.output() == Element::F32);
     let maps = [operand(x, m, ROWS, call), operand(weights, n, dispatch.tile[1], call)];
     let rest = [y.into(), m.into(), n.into(), k.into(), wide.into()];
-    Ok(Launch {
-        family: dispatch.family,
-        entry: dispatch.entry,
-        grid: [dispatch.blocks(call.shape, call.sms)?, dispatch.parts, 1],
-        block: [dispatch.threads, 1, 1],
-        shared_bytes: dispatch.shared_bytes,
-        args: maps.map(Arg::from).into_iter().chain(rest).collect(),
-        early: false,
-    })
+    let grid = [dispatch.blocks(call.shape, call.sms)?, dispatch.parts];
+    Ok(dispatch.launched(grid, maps.map(Arg::from).into_iter().chain(rest)))
 }
 
 /// Clusters to launch: as many as fit at a time, or as few as need no more turns. Fewer blocks leave power to the others.

@@ -12,7 +12,7 @@ use super::dispatch::{Call, Dispatch};
 use super::hopper::{FAMILY, has_wgmma, operand};
 use super::product::Product;
 use crate::gpu::family::stream::Operands;
-use crate::gpu::{DeviceFacts, Element, Launch, Shape, Variant};
+use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape, Variant};
 
 /// Most tokens.
 const MOST_TOKENS: u32 = 64;
@@ -111,23 +111,12 @@ fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
     let tile = tile.ok_or_else(|| format!("{m} tokens are more than {MOST_TOKENS}"))?;
     let bf16 = matches!(call.product, Product::Bf16 | Product::Bf16Out32);
     let wide = u32::from(call.product.output() == Element::F32);
-    Ok(Launch {
-        family: dispatch.family,
-        entry: ENTRIES[usize::from(bf16)][place][tile],
-        grid: [n.div_ceil(ROWS) * blocks, 1, 1],
-        block: [dispatch.threads, 1, 1],
-        shared_bytes: shared_bytes(TILES[tile]),
-        args: vec![
-            operand(x, m, TILES[tile].0, call).into(),
-            operand(weights, n, ROWS, call).into(),
-            y.into(),
-            m.into(),
-            n.into(),
-            k.into(),
-            wide.into(),
-        ],
-        early: false,
-    })
+    let maps = [operand(x, m, TILES[tile].0, call), operand(weights, n, ROWS, call)];
+    let rest = [y.into(), m.into(), n.into(), k.into(), wide.into()];
+    let entry = ENTRIES[usize::from(bf16)][place][tile];
+    let dispatch = Dispatch { entry, shared_bytes: shared_bytes(TILES[tile]), ..*dispatch };
+    let args = maps.map(Arg::from).into_iter().chain(rest);
+    Ok(dispatch.launched([n.div_ceil(ROWS) * blocks, 1], args))
 }
 
 #[cfg(test)]
@@ -136,7 +125,7 @@ mod tests {
     use super::super::launch;
     use super::super::tests::device;
     use super::*;
-    use crate::gpu::{Arg, BufferId, Slot};
+    use crate::gpu::{BufferId, Slot};
 
     fn hopper() -> DeviceFacts {
         DeviceFacts { shared_per_block_optin: 227 << 10, ..device((9, 0), 132) }

@@ -8,6 +8,7 @@
 //! each of the two, and two more of each are on their way: twice as long as memory takes to answer. Deeper stages of fewer barriers are what the
 //! largest tiles have instead.
 
+use super::Entries;
 use super::dispatch::{Call, Dispatch, StreamKSteps};
 use super::product::Product;
 use crate::Sm;
@@ -90,12 +91,6 @@ fn shared_bytes(name: &str) -> u32 {
     TILES.iter().find(|tile| tile.variant.name == name).map_or(0, |tile| tile.shared_bytes)
 }
 
-/// Tiles and their entries.
-type Entries = &'static [(&'static str, &'static str)];
-
-macro_rules! entries {
-    ($base:literal: $($tile:literal)*) => { &[$(($tile, concat!($base, "_", $tile))),*] };
-}
 /// One product at a time.
 macro_rules! by_threads {
     ($base:literal) => { entries!($base: "128x128" "64x64") };
@@ -215,15 +210,7 @@ fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
         args.extend([left, arrivals].map(Arg::from));
     }
     args.extend([m, n, k].map(Arg::from));
-    Ok(Launch {
-        family: dispatch.family,
-        entry: dispatch.entry,
-        grid: [dispatch.blocks(call.shape, call.sms)?, 1, 1],
-        block: [dispatch.threads, 1, 1],
-        shared_bytes: dispatch.shared_bytes,
-        args,
-        early: false,
-    })
+    Ok(dispatch.launched([dispatch.blocks(call.shape, call.sms)?, 1], args))
 }
 
 #[cfg(test)]

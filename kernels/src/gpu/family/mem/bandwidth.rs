@@ -8,8 +8,8 @@ use super::scan::{blocks, scan};
 use crate::Dtype;
 use crate::gpu::family::stream::{NOWHERE, THREADS, check_aligned, store};
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Limiter, Route, Shape,
-    Slot, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Launch, Limiter, Route, Shape, Slot,
+    Work,
 };
 
 /// Bytes of a vector: what a thread loads at once.
@@ -50,7 +50,7 @@ pub fn read(
 ) -> Result<Launch, String> {
     check_aligned(&[from, found])?;
     let count = vectors(bytes)?;
-    let args = vec![from.into(), found.into(), count.into(), wanted.into()];
+    let args = [from.into(), found.into(), count.into(), wanted.into()];
     Ok(scan(facts, "read", u64::from(count), args))
 }
 
@@ -58,7 +58,7 @@ pub fn read(
 pub fn copy(facts: &DeviceFacts, from: Slot, to: Slot, bytes: u64) -> Result<Launch, String> {
     check_aligned(&[from, to])?;
     let count = vectors(bytes)?;
-    Ok(scan(facts, "copy", u64::from(count), vec![from.into(), to.into(), count.into()]))
+    Ok(scan(facts, "copy", u64::from(count), [from.into(), to.into(), count.into()]))
 }
 
 /// to = a + scale · b on so many bytes of fp32 numbers, with one rounding.
@@ -70,7 +70,7 @@ pub fn triad(
 ) -> Result<Launch, String> {
     check_aligned(&[a, b, to])?;
     let count = vectors(bytes)?;
-    let args = vec![a.into(), b.into(), to.into(), count.into(), scale.into()];
+    let args = [a.into(), b.into(), to.into(), count.into(), scale.into()];
     Ok(scan(facts, "triad", u64::from(count), args))
 }
 
@@ -175,7 +175,7 @@ fn cases<S: Stream>(facts: &DeviceFacts) -> Vec<Case> {
             name: format!("{bytes} bytes, {sms} multiprocessors"),
             buffers,
             plan: Box::new(plan),
-            expect: vec![Expect { buffer: S::READ, element: Element::U32, judge: Judge::Bits(to) }],
+            expect: vec![Expect::bits(S::READ, Element::U32, to)],
         }
     };
     (1..).zip(CASES).map(case).collect()

@@ -9,17 +9,12 @@ use super::{
 use crate::Dtype;
 use crate::gpu::family::stream::{Launches, NOWHERE, Operands, product, store, suffix};
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Plan, Route, Shape,
-    Slot, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Limiter, Plan, Route, Shape, Slot, Work,
 };
 
 /// Launches that the case's own sizes make possible.
 fn planned(launch: impl Fn(&[Slot]) -> Launches + 'static) -> Plan {
     Box::new(move |slots| launch(slots).expect("the sizes of a case are possible"))
-}
-
-fn bits(buffer: usize, element: Element, bytes: Vec<u8>) -> Expect {
-    Expect { buffer, element, judge: Judge::Bits(bytes) }
 }
 
 /// Elements of the scanned tensors and multiprocessors to plan for.
@@ -86,7 +81,7 @@ fn scanned(
         name: format!("{count} {} {what}, {sms} multiprocessors", suffix(element)),
         buffers: vec![Content::Bytes(bytes), Content::Poison(REPORT_BYTES)],
         plan: planned(move |slots| finite(&facts, slots[0], element, count as u32, slots[1])),
-        expect: vec![bits(1, Element::U32, report.to_vec())],
+        expect: vec![Expect::bits(1, Element::U32, report.to_vec())],
     }
 }
 
@@ -112,7 +107,7 @@ fn hash_cases(facts: &DeviceFacts) -> Vec<Case> {
             name: format!("{count} bytes, {sms} multiprocessors"),
             buffers: vec![Content::Bytes(bytes), Content::Poison(HASH_BYTES)],
             plan: planned(move |slots| hash(&facts, slots[0], count as u32, slots[1])),
-            expect: vec![bits(1, Element::U32, expected)],
+            expect: vec![Expect::bits(1, Element::U32, expected)],
         }
     };
     SCANS.iter().map(case).collect()
@@ -130,7 +125,7 @@ fn noise_cases(facts: &DeviceFacts) -> Vec<Case> {
             plan: planned(move |slots| {
                 Ok(vec![noise(&facts, slots[0], element, count as u32, 0x9000_0001)?])
             }),
-            expect: vec![bits(0, element, noise_bytes(element, count, 0x9000_0001))],
+            expect: vec![Expect::bits(0, element, noise_bytes(element, count, 0x9000_0001))],
         }
     };
     sizes.map(case).collect()
@@ -168,11 +163,7 @@ fn reference_cases(precision: Precision) -> Vec<Case> {
                 Content::Poison(reference_values.len() * 8),
             ],
             plan: planned(plan),
-            expect: vec![Expect {
-                buffer: 2,
-                element: Element::F64,
-                judge: Judge::Near { reference: reference_values, limit },
-            }],
+            expect: vec![Expect::near(2, Element::F64, reference_values, limit)],
         }
     };
     sizes.map(case).collect()

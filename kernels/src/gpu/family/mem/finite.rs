@@ -57,7 +57,7 @@ pub fn add_finite(
         return Err("indices of so many elements do not fit".to_owned());
     }
     let items = u64::from(count) * element.bytes() as u64 / 16;
-    Ok(scan(facts, entry, items, vec![tensor.into(), report.into(), count.into()]))
+    Ok(scan(facts, entry, items, [tensor.into(), report.into(), count.into()]))
 }
 
 /// Scans a tensor into a report of [`REPORT_BYTES`] bytes, which is cleared first.

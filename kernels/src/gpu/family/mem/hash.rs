@@ -36,7 +36,7 @@ pub fn hash_of(bytes: &[u8]) -> u64 {
 /// Hashes so many bytes into [`HASH_BYTES`] bytes, which are cleared first.
 pub fn hash(facts: &DeviceFacts, from: Slot, bytes: u32, to: Slot) -> Result<Vec<Launch>, String> {
     check_aligned(&[from, to])?;
-    let args = vec![from.into(), to.into(), bytes.into()];
+    let args = [from.into(), to.into(), bytes.into()];
     let items = u64::from(bytes) / 16;
     Ok(vec![clear(to, HASH_BYTES as u32), scan(facts, "hash", items, args)])
 }

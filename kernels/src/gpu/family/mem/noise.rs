@@ -48,6 +48,6 @@ pub fn noise(
         Element::U8 => "noise_u8",
     };
     check_aligned(&[to])?;
-    let args = vec![to.into(), count.into(), seed.into()];
+    let args = [to.into(), count.into(), seed.into()];
     Ok(scan(facts, entry, u64::from(count) * element.bytes() as u64 / 16, args))
 }

@@ -71,13 +71,6 @@ pub fn reference(
     let samples = u64::from(rows) * u64::from(columns);
     let grid = u32::try_from(samples).map_err(|_| "too many samples".to_owned())?;
     let sizes = [shape.m, shape.n, shape.k, rows, columns].map(Into::into);
-    Ok(Launch {
-        family: "mem",
-        entry,
-        grid: [grid, 1, 1],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        args: [x.into(), weights.into(), y.into()].into_iter().chain(sizes).collect(),
-        early: false,
-    })
+    let args = [x.into(), weights.into(), y.into()].into_iter().chain(sizes);
+    Ok(Launch::new(("mem", entry), [grid, 1], 32, args))
 }

@@ -6,15 +6,8 @@ use crate::gpu::{Arg, DeviceFacts, Launch, Slot};
 /// Zeroes so many bytes, a multiple of 4.
 pub fn clear(to: Slot, bytes: u32) -> Launch {
     let words = bytes / 4;
-    Launch {
-        family: "mem",
-        entry: "clear",
-        grid: [words.div_ceil(THREADS).max(1), 1, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: 0,
-        args: vec![to.into(), words.into()],
-        early: false,
-    }
+    let grid = [words.div_ceil(THREADS).max(1), 1];
+    Launch::new(("mem", "clear"), grid, THREADS, [to.into(), words.into()])
 }
 
 /// Eight blocks for each multiprocessor, but none without work.
@@ -24,15 +17,11 @@ pub(super) fn blocks(facts: &DeviceFacts, items: u64) -> u32 {
 }
 
 /// A scan in a grid-stride loop.
-pub(super) fn scan(facts: &DeviceFacts, entry: &'static str, items: u64, args: Vec<Arg>) -> Launch {
-    let grid = [blocks(facts, items), 1, 1];
-    Launch {
-        family: "mem",
-        entry,
-        grid,
-        block: [THREADS, 1, 1],
-        shared_bytes: 0,
-        args,
-        early: false,
-    }
+pub(super) fn scan<const N: usize>(
+    facts: &DeviceFacts,
+    entry: &'static str,
+    items: u64,
+    args: [Arg; N],
+) -> Launch {
+    Launch::new(("mem", entry), [blocks(facts, items), 1], THREADS, args)
 }

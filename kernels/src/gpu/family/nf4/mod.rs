@@ -152,15 +152,9 @@ pub fn launch(
     // As many as fit most multiprocessors; each fills its table once and takes rows until none are left.
     let blocks = shape.n.div_ceil(*rows).min(2 * facts.sms.max(1));
     let args = [weights.codes, weights.maxima, x, y].map(Arg::from).into_iter();
-    Ok(Launch {
-        family: "nf4",
-        entry: entries[index],
-        grid: [blocks, shape.m.div_ceil(tokens[index]), 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: 0,
-        args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
-        early: false,
-    })
+    let args = args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from));
+    let grid = [blocks, shape.m.div_ceil(tokens[index])];
+    Ok(Launch::new(("nf4", entries[index]), grid, THREADS, args))
 }
 
 /// NF4 weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with.
@@ -175,16 +169,10 @@ pub fn dequantize(
     check_shape(Shape { m: 1, n, k, ..Shape::default() }, 1, BLOCK as u32)?;
     check_aligned(&[weights.codes, weights.maxima, to])?;
     let args = [weights.codes, weights.maxima, to].map(Arg::from).into_iter();
-    Ok(Launch {
-        family: "nf4",
-        entry,
-        // A thread widens eight weights.
-        grid: [(n * (k / 8)).div_ceil(THREADS), 1, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: 0,
-        args: args.chain([n * (k / 8)].map(Arg::from)).collect(),
-        early: false,
-    })
+    // A thread widens eight weights.
+    let eights = n * (k / 8);
+    let args = args.chain([Arg::from(eights)]);
+    Ok(Launch::new(("nf4", entry), [eights.div_ceil(THREADS), 1], THREADS, args))
 }
 
 #[cfg(test)]

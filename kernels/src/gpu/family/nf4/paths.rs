@@ -2,7 +2,7 @@
 
 use super::{BLOCK, CODE, Formats, MOST_TOKENS, Operands, Weights, dequantize, pack, quantize};
 use crate::Dtype;
-use crate::gpu::family::route::{F32 as FP32, FEW_BF16, FEW_F16, route};
+use crate::gpu::family::route::{F32 as FP32, FEW_BF16, FEW_F16, Step, route};
 use crate::gpu::family::stream::{
     Path, Selection, Size, Stored, Streamed, Widened, kernel, widening,
 };
@@ -58,6 +58,7 @@ pub(in crate::gpu) struct Bf16;
 
 impl Streamed for F16 {
     const KERNEL: &'static str = "nf4.f16";
+    const STEPS: &'static [Step] = FEW_F16;
     const PATHS: &'static [Path] = &[
         path("nf4.f16 fp16 out", Formats::same(Element::F16), F16_LIMIT),
         path("nf4.f16 fp32 out", Formats::wide(Element::F16), F16_LIMIT),
@@ -68,6 +69,7 @@ impl Streamed for F16 {
 
 impl Streamed for Bf16 {
     const KERNEL: &'static str = "nf4.bf16";
+    const STEPS: &'static [Step] = FEW_BF16;
     const PATHS: &'static [Path] = &[
         path("nf4.bf16 bf16 out", Formats::same(Element::Bf16), BF16_LIMIT),
         path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), BF16_LIMIT),
@@ -93,12 +95,8 @@ impl Widened for Packed {
 
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
-    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |facts| {
-        route(FEW_F16, facts)
-    }),
-    kernel::<Bf16>("NF4 weights, bf16 activations", "nf4", Dtype::Int4Weight, |facts| {
-        route(FEW_BF16, facts)
-    }),
+    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight),
+    kernel::<Bf16>("NF4 weights, bf16 activations", "nf4", Dtype::Int4Weight),
     widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |facts| {
         route(FP32, facts)
     }),

@@ -1,14 +1,13 @@
 use super::path::Streamed;
 use super::{trial, works};
 use crate::Dtype;
-use crate::gpu::{DeviceFacts, GpuKernel, Route};
+use crate::gpu::GpuKernel;
 
 /// A kernel that is its paths: all of them are proven, the first is timed.
 pub(in crate::gpu::family) const fn kernel<S: Streamed>(
     title: &'static str,
     family: &'static str,
     dtype: Dtype,
-    route: fn(&DeviceFacts) -> Route,
 ) -> GpuKernel {
     let (cases, works, work) = (trial::cases::<S>, works::works::<S>, works::work::<S>);
     GpuKernel {
@@ -16,7 +15,7 @@ pub(in crate::gpu::family) const fn kernel<S: Streamed>(
         title,
         family,
         dtype,
-        route,
+        route: S::route,
         cases,
         works,
         work,

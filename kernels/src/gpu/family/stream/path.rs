@@ -1,7 +1,8 @@
 //! A way to multiply few tokens with stored weights, as data: what it launches, what it stores and how exact it must be.
 
 use super::Formats;
-use crate::gpu::{Content, DeviceFacts, Element, Launch, Limiter, Shape, Slot, Variant};
+use crate::gpu::family::route::{Step, route};
+use crate::gpu::{Content, DeviceFacts, Element, Launch, Limiter, Route, Shape, Slot, Variant};
 use crate::model::hash;
 use crate::{nearest_bf16, nearest_f16};
 
@@ -95,6 +96,8 @@ pub(in crate::gpu) trait Streamed {
     const KERNEL: &'static str;
     /// The paths.
     const PATHS: &'static [Path];
+    /// What does it, from which compute capability on.
+    const STEPS: &'static [Step];
     /// What every path is tried at.
     const SIZES: &'static [Size] = SIZES;
     /// What every variant is tried at as well.
@@ -104,6 +107,12 @@ pub(in crate::gpu) trait Streamed {
 
     /// How a variant is selected, where there are several.
     const SELECTION: Selection = Selection::NONE;
+
+    /// How a device does it.
+    fn route(facts: &DeviceFacts) -> Route {
+        let by = route(Self::STEPS, facts);
+        (Self::SELECTION.route)(by, facts, Self::PATHS[0].formats.input)
+    }
 
     /// The ways a device can compute them.
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
@@ -129,6 +138,8 @@ pub(in crate::gpu) struct Selection {
     pub chosen: fn(&DeviceFacts, &str, Element, Shape) -> &'static str,
     /// What is expected to limit a size.
     pub limiter: fn(&DeviceFacts, Shape) -> Limiter,
+    /// How a device does it, given what its compute capability has.
+    pub route: fn(Route, &DeviceFacts, Element) -> Route,
 }
 
 impl Selection {
@@ -137,6 +148,7 @@ impl Selection {
         variants: |_, _| Vec::new(),
         chosen: |_, _, _, _| "",
         limiter: |_, _| Limiter::Memory,
+        route: |by, _, _| by,
     };
 }
 

@@ -189,7 +189,7 @@ impl Trial<'_> {
 /// What is zero in front of a launch is so behind it, for the next one.
 fn as_found(buffer: usize, content: &Content) -> Option<Expect> {
     let Content::Zero(bytes) = content else { return None };
-    Some(Expect { buffer, element: Element::U8, judge: Judge::Bits(vec![0; *bytes]) })
+    Some(Expect::bits(buffer, Element::U8, vec![0; *bytes]))
 }
 
 /// NaNs as instructions make them: all bits but the sign.

@@ -4,8 +4,8 @@ use super::path::{Path, draw, numbers, store};
 use super::{NOWHERE, suffix};
 use crate::Dtype;
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Limiter, Route, Shape,
-    Slot, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Launch, Limiter, Route, Shape, Slot,
+    Work,
 };
 
 /// Output channels and input channels, the latter rounded up, of the cases; and what all weights are multiplied with, so that
@@ -76,12 +76,11 @@ fn case<W: Widened>(n: u32, k: u32, factor: f32, element: Element) -> Result<Cas
     buffers.extend(stored.parts.into_iter().map(Content::Bytes));
     let plan = move |slots: &[Slot]| W::launch(&slots[1..], slots[0], element, shape);
     plan(&vec![NOWHERE; buffers.len()])?;
-    let judge = Judge::Bits(store(element, &values));
     Ok(Case {
         name: format!("{n}×{k} about {factor:e} to {}", suffix(element)),
         buffers,
         plan: Box::new(move |slots| vec![plan(slots).expect("it was possible elsewhere")]),
-        expect: vec![Expect { buffer: 0, element, judge }],
+        expect: vec![Expect::bits(0, element, store(element, &values))],
     })
 }
 

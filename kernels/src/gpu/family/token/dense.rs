@@ -49,7 +49,7 @@ fn in_units(facts: &DeviceFacts, product: &Product, entry: &'static str) -> Disp
     let shared_bytes = product.k.next_multiple_of(COLUMNS) * 2 + RING_BYTES;
     let room = (facts.shared_per_block_optin / (shared_bytes + BESIDE)).clamp(1, MOST_BLOCKS);
     let blocks = units.div_ceil((ITEMS / 2 / items).max(1)).min(room * facts.sms.max(1));
-    Dispatch { family: FAMILY, entry, blocks, threads: UNIT_THREADS, shared_bytes, split: None }
+    super::dispatch((FAMILY, entry), blocks, UNIT_THREADS, shared_bytes)
 }
 
 /// On CUDA cores: a block on each multiprocessor, which leaves room for one of the launch behind.
@@ -59,14 +59,10 @@ fn by_rows(facts: &DeviceFacts, product: &Product, entry: &'static str) -> Dispa
     let rows = product.results();
     let split = split(most, rows, product.k.div_ceil(32 * 16 / size));
     let ring = if facts.sm.major >= 8 { RING_BYTES } else { 0 };
-    Dispatch {
-        family: FAMILY,
-        entry,
-        blocks: (rows * split).div_ceil(WARPS).min(most),
-        threads: ROW_THREADS,
-        shared_bytes: product.k * size + ring,
-        split: Some(split),
-    }
+    let blocks = (rows * split).div_ceil(WARPS).min(most);
+    let (launch, _) =
+        super::dispatch((FAMILY, entry), blocks, ROW_THREADS, product.k * size + ring);
+    (launch, Some(split))
 }
 
 /// Warps that share a row: what leaves the busiest of so many blocks the fewest steps, and one more for each time that warps meet; of equals the
@@ -99,7 +95,7 @@ mod tests {
             let (made, weights) = (Made::AsIs(place), Weights::Dense(place));
             let product =
                 Product { made, element: Element::Bf16, weights, rows, k, kept, y: place };
-            dispatch(&facts, &product).expect("there is a kernel").blocks
+            dispatch(&facts, &product).expect("there is a kernel").0.grid[0]
         };
         assert_eq!(blocks(3072, 2048, Kept::Same), 384);
         assert_eq!(blocks(5632, 2048, Kept::Same), 396);

@@ -15,7 +15,7 @@ mod registry;
 pub use product::{Kept, Made, Product, Then, Weights};
 pub use registry::KERNELS;
 
-use product::{Dispatch, MOST_NORMED, ROW_BYTES};
+use product::{Dispatch, MOST_NORMED, ROW_BYTES, dispatch};
 
 use super::stream::{check_shape, has_mma};
 use super::w4;
@@ -40,12 +40,12 @@ pub fn launch(facts: &DeviceFacts, product: &Product) -> Result<Option<Launch>, 
         return Err(format!("{rows} rows are no pairs"));
     }
     check_shape(Shape { m: 1, n: rows, k, ..Shape::default() }, 1, 1)?;
-    let dispatch = match product.weights {
+    let found = match product.weights {
         Weights::Dense(_) => dense::dispatch(facts, product),
         Weights::Int4(_) => int4(facts, product),
         Weights::Nf4(_) => nf4(facts, product),
     };
-    dispatch.map(|dispatch| product.launch(&dispatch)).transpose()
+    found.map(|found| product.launch(found)).transpose()
 }
 
 /// Packed weights, on tensor cores.
@@ -76,14 +76,8 @@ fn int4(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
         rows.div_ceil(if tall { 2 * TILE } else { TILE }),
         facts.sms.max(1) * (MOST_WARPS / warps),
     );
-    Some(Dispatch {
-        family: "w4_token",
-        entry: entries[usize::from(tall)],
-        blocks: if tall { tiles.min(fit) } else { tiles },
-        threads: 32 * warps,
-        shared_bytes: 2 * k,
-        split: None,
-    })
+    let (entry, blocks) = (entries[usize::from(tall)], if tall { tiles.min(fit) } else { tiles });
+    Some(dispatch(("w4_token", entry), blocks, 32 * warps, 2 * k))
 }
 
 /// NF4 weights, on tensor cores.
@@ -100,14 +94,7 @@ fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     // Each fills its table once and takes rows until none are left.
     let blocks = product.rows.div_ceil(TILE).min(2 * facts.sms.max(1));
     let shared_bytes = 2 * product.k + NF4_BEHIND;
-    Some(Dispatch {
-        family: "nf4_token",
-        entry,
-        blocks,
-        threads: NF4_THREADS,
-        shared_bytes,
-        split: None,
-    })
+    Some(dispatch(("nf4_token", entry), blocks, NF4_THREADS, shared_bytes))
 }
 
 /// Bytes that a bulk fetch counts in.
@@ -136,15 +123,8 @@ mod tests {
         let place = Slot { buffer: crate::gpu::BufferId(7), offset: 256 };
         for (blocks, bytes, each) in [(200, 1 << 30, 32_768), (64, 2 << 20, 32_768), (264, 999, 0)]
         {
-            let mut launch = Launch {
-                family: "w4_token",
-                entry: "w4_token_f16_r16",
-                grid: [blocks, 1, 1],
-                block: [512, 1, 1],
-                shared_bytes: 0,
-                args: vec![Arg::U32(5), place.into(), Arg::U32(0)],
-                early: false,
-            };
+            let args = [Arg::U32(5), place.into(), Arg::U32(0)];
+            let mut launch = Launch::new(("w4_token", "w4_token_f16_r16"), [blocks, 1], 512, args);
             fetch_later(&mut launch, (place, bytes), (50 << 20) / 8);
             assert_eq!(launch.args, [Arg::U32(5), place.into(), Arg::U32(each)]);
             assert!(u64::from(blocks * each) <= bytes);

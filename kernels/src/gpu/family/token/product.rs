@@ -90,15 +90,17 @@ pub struct Product {
 pub(super) const ROW_BYTES: u32 = 32 << 10;
 /// Most numbers of a row whose norm a block of dense weights computes, an eight a thread, or one of NF4 weights, two a thread.
 pub(super) const MOST_NORMED: u32 = 4096;
-/// What a storage has of its own.
-pub(super) struct Dispatch {
-    pub(super) family: &'static str,
-    pub(super) entry: &'static str,
-    pub(super) blocks: u32,
-    pub(super) threads: u32,
-    pub(super) shared_bytes: u32,
-    /// Warps that share rows, where that is a choice.
-    pub(super) split: Option<u32>,
+/// A launch without its parameters, and the warps that share rows where that is a choice.
+pub(super) type Dispatch = (Launch, Option<u32>);
+
+/// What a storage launches: so many blocks of so many threads with so much shared memory.
+pub(super) fn dispatch(
+    entry: (&'static str, &'static str),
+    blocks: u32,
+    threads: u32,
+    shared_bytes: u32,
+) -> Dispatch {
+    (Launch::new(entry, [blocks, 1], threads, []).with_shared(shared_bytes), None)
 }
 
 impl Weights {
@@ -146,7 +148,7 @@ impl Product {
         }
     }
 
-    pub(super) fn launch(&self, dispatch: &Dispatch) -> Result<Launch, String> {
+    pub(super) fn launch(&self, (launch, split): Dispatch) -> Result<Launch, String> {
         let parts = match self.weights {
             Weights::Dense(weights) => vec![weights],
             Weights::Int4(weights) => vec![weights.words, weights.scales],
@@ -167,16 +169,9 @@ impl Product {
         let sizes = [n, self.k, vocab, made, kept].map(Arg::U32).into_iter();
         let rest = [Arg::F32(EPSILON as f32)]
             .into_iter()
-            .chain(dispatch.split.map(Arg::U32))
+            .chain(split.map(Arg::U32))
             .chain(later.into_iter().flatten());
-        Ok(Launch {
-            family: dispatch.family,
-            entry: dispatch.entry,
-            grid: [dispatch.blocks, 1, 1],
-            block: [dispatch.threads, 1, 1],
-            shared_bytes: dispatch.shared_bytes,
-            args: places.map(Arg::from).chain(sizes).chain(rest).collect(),
-            early: false,
-        })
+        let args = places.map(Arg::from).chain(sizes).chain(rest).collect();
+        Ok(Launch { args, ..launch })
     }
 }

@@ -62,19 +62,9 @@ pub fn launch(operands: Operands<Weights>, shape: Shape) -> Result<Launch, Strin
     let Operands { x, weights: Weights { words, scales, zeros }, y } = operands;
     check_shape(shape, MOST_TOKENS, GROUP as u32)?;
     check_aligned(&[x, words, scales, zeros, y])?;
-    Ok(Launch {
-        family: "w4",
-        entry: "awq_f16",
-        grid: [shape.n.div_ceil(WARPS), shape.m, 1],
-        block: [32 * WARPS, 1, 1],
-        shared_bytes: 0,
-        args: [words, scales, zeros, x, y]
-            .map(Arg::from)
-            .into_iter()
-            .chain([shape.n, shape.k].map(Arg::from))
-            .collect(),
-        early: false,
-    })
+    let args = [words, scales, zeros, x, y].map(Arg::from).into_iter();
+    let args = args.chain([shape.n, shape.k].map(Arg::from));
+    Ok(Launch::new(("w4", "awq_f16"), [shape.n.div_ceil(WARPS), shape.m], 32 * WARPS, args))
 }
 
 #[cfg(test)]

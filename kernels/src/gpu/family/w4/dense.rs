@@ -9,7 +9,7 @@ use crate::gpu::family::stream::{
     Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening, widening_entry,
 };
 use crate::gpu::{
-    Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Shape, Slot,
+    Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Launch, Shape, Slot,
 };
 use crate::model::{Grid, Pattern};
 use crate::{Dtype, Sm};
@@ -53,15 +53,8 @@ fn tiles(entry: &'static str, n: u32, k: u32, args: Vec<Arg>) -> Result<Launch, 
     let places =
         args.iter().filter_map(|arg| if let Arg::Slot(slot) = arg { Some(*slot) } else { None });
     check_aligned(&places.collect::<Vec<_>>())?;
-    Ok(Launch {
-        family: "w4",
-        entry,
-        grid: [n.div_ceil(ROWS), 1, 1],
-        block: [32 * (k / GROUP as u32).min(WARPS), 1, 1],
-        shared_bytes: 0,
-        args,
-        early: false,
-    })
+    let threads = 32 * (k / GROUP as u32).min(WARPS);
+    Ok(Launch::new(("w4", entry), [n.div_ceil(ROWS), 1], threads, args))
 }
 
 struct Packed;
@@ -97,12 +90,14 @@ fn generated(grid: Grid) -> Result<Case, String> {
         let launch = generate(&grid, Weights { words: slots[0], scales: slots[1] });
         vec![launch.expect("the sizes of a case are possible")]
     };
-    let expect = |buffer, element, bytes| Expect { buffer, element, judge: Judge::Bits(bytes) };
     Ok(Case {
         name: format!("tensor {} of {n}×{k}", grid.tensor),
         buffers: vec![Content::Poison(packed_bytes(n, k)), Content::Poison(scale_bytes(n, k))],
         plan: Box::new(plan),
-        expect: vec![expect(0, Element::U32, packed.words), expect(1, Element::F16, packed.scales)],
+        expect: vec![
+            Expect::bits(0, Element::U32, packed.words),
+            Expect::bits(1, Element::F16, packed.scales),
+        ],
     })
 }
 

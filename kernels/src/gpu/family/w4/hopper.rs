@@ -16,7 +16,7 @@ use super::{GROUP, Weights};
 use crate::gpu::family::gemm::has_wgmma;
 use crate::gpu::family::stream::{Formats, Operands, check_aligned, check_shape, wide};
 use crate::gpu::{
-    DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
+    Arg, DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
 };
 
 /// Most tokens of one launch: beyond, widening the weights once is cheaper.
@@ -177,39 +177,19 @@ pub(super) fn launch(
         tile: [SLAB, block.tokens / block.shared],
         swizzled: true,
     };
-    let product = Launch {
-        family: FAMILY,
-        entry,
-        grid: [block.across(n), m.div_ceil(block.tokens), 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: block.shared_bytes(),
-        args: vec![
-            weights.words.into(),
-            weights.scales.into(),
-            tokens.into(),
-            y.into(),
-            m.into(),
-            n.into(),
-            k.into(),
-            wide(formats)?.into(),
-        ],
-        // The one thread that reads activations waits for them.
-        early: true,
-    };
+    let args = [weights.words.into(), weights.scales.into(), tokens.into(), y.into()];
+    let args = args.into_iter().chain([m, n, k, wide(formats)?].map(Arg::from));
+    let grid = [block.across(n), m.div_ceil(block.tokens)];
+    let product = Launch::new((FAMILY, entry), grid, THREADS, args);
+    // The one thread that reads activations waits for them.
+    let product = Launch { early: true, ..product.with_shared(block.shared_bytes()) };
     Ok(Some(vec![order(x, ordered, shape), product]))
 }
 
 /// Activations in the order of the weights, 16 bytes a thread.
 fn order(x: Slot, to: Slot, Shape { m, k, .. }: Shape) -> Launch {
-    Launch {
-        family: FAMILY,
-        entry: "w4_hopper_order",
-        grid: [(m * (k / 8)).div_ceil(256), 1, 1],
-        block: [256, 1, 1],
-        shared_bytes: 0,
-        args: vec![x.into(), to.into(), m.into(), k.into()],
-        early: false,
-    }
+    let args = [x.into(), to.into(), m.into(), k.into()];
+    Launch::new((FAMILY, "w4_hopper_order"), [(m * (k / 8)).div_ceil(256), 1], 256, args)
 }
 
 #[cfg(test)]

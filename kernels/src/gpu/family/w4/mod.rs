@@ -102,18 +102,10 @@ pub fn launch(
     let (entry, block, tokens) = entries.choose(facts, shape);
     let warps = block.warps.min(shape.k / GROUP as u32);
     let args = [weights.words, weights.scales, x, y].map(Arg::from).into_iter();
-    Ok(Launch {
-        family: "w4",
-        entry,
-        grid: [shape.n.div_ceil(block.rows), shape.m.div_ceil(tokens), 1],
-        block: [32 * warps, 1, 1],
-        // On tensor cores, the sums of every warp.
-        shared_bytes: if has_mma(facts.sm, formats.input) {
-            warps * block.rows * tokens * 4
-        } else {
-            0
-        },
-        args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
-        early: false,
-    })
+    let args = args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from));
+    let grid = [shape.n.div_ceil(block.rows), shape.m.div_ceil(tokens)];
+    // On tensor cores, the sums of every warp.
+    let sums = warps * block.rows * tokens * 4;
+    let shared_bytes = if has_mma(facts.sm, formats.input) { sums } else { 0 };
+    Ok(Launch::new(("w4", entry), grid, 32 * warps, args).with_shared(shared_bytes))
 }

@@ -7,6 +7,8 @@ use super::{
     Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, block, gemm, hopper, pack, packed_bytes,
     scale_bytes, w4a8,
 };
+use crate::Sm;
+use crate::gpu::family::route::{FEW_BF16, FEW_F16, MMA_BF16, MMA_F16, Step, Support};
 use crate::gpu::family::stream::{Path, Selection, Size, Stored, Streamed};
 use crate::gpu::{Content, Element};
 
@@ -134,6 +136,7 @@ pub(in crate::gpu) struct GemmBf16;
 
 impl Streamed for F16 {
     const KERNEL: &'static str = "w4.f16";
+    const STEPS: &'static [Step] = FEW_F16;
     const PATHS: &'static [Path] = &[
         path("w4.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("w4.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
@@ -144,6 +147,7 @@ impl Streamed for F16 {
 
 impl Streamed for Bf16 {
     const KERNEL: &'static str = "w4.bf16";
+    const STEPS: &'static [Step] = FEW_BF16;
     const PATHS: &'static [Path] = &[
         path("w4.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("w4.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
@@ -154,6 +158,7 @@ impl Streamed for Bf16 {
 
 impl Streamed for Awq {
     const KERNEL: &'static str = "awq.f16";
+    const STEPS: &'static [Step] = &[(Sm::new(6, 0), Support::Native("fma.f16x2"))];
     const PATHS: &'static [Path] = &[Path {
         most_tokens: awq::MOST_TOKENS,
         parts: |n, k| {
@@ -184,6 +189,7 @@ impl Streamed for Awq {
 
 impl Streamed for EightBits {
     const KERNEL: &'static str = "w4a8";
+    const STEPS: &'static [Step] = &[(Sm::new(6, 1), Support::Native("dp4a"))];
     const PATHS: &'static [Path] = &[
         eight_bits("w4a8 fp16 out", Element::F16),
         eight_bits("w4a8 bf16 out", Element::Bf16),
@@ -193,6 +199,7 @@ impl Streamed for EightBits {
 
 impl Streamed for GemmF16 {
     const KERNEL: &'static str = "w4.gemm.f16";
+    const STEPS: &'static [Step] = MMA_F16;
     const PATHS: &'static [Path] = &[
         gemm::<Self>("w4.gemm.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         gemm::<Self>("w4.gemm.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
@@ -205,6 +212,7 @@ impl Streamed for GemmF16 {
 
 impl Streamed for GemmBf16 {
     const KERNEL: &'static str = "w4.gemm.bf16";
+    const STEPS: &'static [Step] = MMA_BF16;
     const PATHS: &'static [Path] = &[
         gemm::<Self>("w4.gemm.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         gemm::<Self>("w4.gemm.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),

@@ -54,23 +54,9 @@ pub fn launch(
     let index = token_tile(shape.m, &TOKENS);
     let sizes = [shape.m, shape.n, shape.k, wide].map(Arg::from);
     let places = [weights.words, weights.scales, between.codes, between.groups, y].map(Arg::from);
-    let round = Launch {
-        family: "w4",
-        entry: quantize,
-        grid: [shape.m * groups, 1, 1],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        args: [x, between.codes, between.groups].map(Arg::from).into(),
-        early: false,
-    };
-    let multiply = Launch {
-        family: "w4",
-        entry: names[index],
-        grid: [shape.n.div_ceil(ROWS), shape.m.div_ceil(TOKENS[index]), 1],
-        block: [32 * groups.min(WARPS), 1, 1],
-        shared_bytes: 0,
-        args: places.into_iter().chain(sizes).collect(),
-        early: false,
-    };
-    Ok([round, multiply])
+    let rounded = [x, between.codes, between.groups].map(Arg::from);
+    let round = Launch::new(("w4", quantize), [shape.m * groups, 1], 32, rounded);
+    let grid = [shape.n.div_ceil(ROWS), shape.m.div_ceil(TOKENS[index])];
+    let (threads, args) = (32 * groups.min(WARPS), places.into_iter().chain(sizes));
+    Ok([round, Launch::new(("w4", names[index]), grid, threads, args)])
 }

@@ -141,7 +141,12 @@ impl Rates {
 }
 
 /// How a tile is selected.
-pub(in super::super) const SELECTION: Selection = Selection { variants, chosen, limiter };
+pub(in super::super) const SELECTION: Selection = Selection {
+    variants,
+    chosen,
+    limiter,
+    route: |by, facts, _| hopper::route(facts).unwrap_or(by),
+};
 
 /// What is expected to limit a size.
 fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {

@@ -65,13 +65,8 @@ pub fn launch(
     let sizes = [shape.m, shape.n, shape.k, wide(formats)?, blocks.parts].map(Arg::from);
     // Copies that pass the registers have a stage more on their way.
     let stages = if facts.sm.major >= 8 { 3 } else { 2 };
-    Ok(Launch {
-        family: "w4_gemm",
-        entry: entries[blocks.tile],
-        grid: [blocks.count(), 1, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: stages * blocks.parts * TOKENS[blocks.tile] * STAGE_BYTES,
-        args: args.chain(sizes).collect(),
-        early: false,
-    })
+    let entry = ("w4_gemm", entries[blocks.tile]);
+    let shared_bytes = stages * blocks.parts * TOKENS[blocks.tile] * STAGE_BYTES;
+    let launch = Launch::new(entry, [blocks.count(), 1], THREADS, args.chain(sizes));
+    Ok(launch.with_shared(shared_bytes))
 }
