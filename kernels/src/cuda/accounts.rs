@@ -73,13 +73,14 @@ impl<B> Accounts<B> {
             return Ok(backing);
         }
         let (offset, buffer) = (slot.offset, slot.buffer.0);
-        let why = format!("{bytes} bytes at {offset} pass the end of buffer {buffer} at {size}");
-        Err(MachineError::Refused { why })
+        Err(MachineError::refused(format!(
+            "{bytes} bytes at {offset} pass the end of buffer {buffer} at {size}"
+        )))
     }
 }
 
 fn unknown(buffer: BufferId) -> MachineError {
-    MachineError::Refused { why: format!("there is no buffer {}", buffer.0) }
+    MachineError::refused(format!("there is no buffer {}", buffer.0))
 }
 
 #[cfg(test)]

@@ -105,9 +105,9 @@ pub(super) fn driver_version(driver: &Driver) -> Result<u32, MachineError> {
 fn compute_capability(major: i32, minor: i32) -> Result<Sm, MachineError> {
     match (u8::try_from(major), u8::try_from(minor)) {
         (Ok(major), Ok(minor @ 0..=9)) => Ok(Sm::new(major, minor)),
-        _ => Err(MachineError::Refused {
-            why: format!("the driver gives {major}.{minor} as compute capability"),
-        }),
+        _ => Err(MachineError::refused(format!(
+            "the driver gives {major}.{minor} as compute capability"
+        ))),
     }
 }
 

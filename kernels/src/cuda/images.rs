@@ -170,7 +170,7 @@ fn find(module: &Rc<Module>, family: &str, entry: &str) -> Result<Function, Mach
     const NOT_FOUND: u32 = 500;
     module.function(entry).map_err(|error| match error {
         MachineError::Driver { code: NOT_FOUND, .. } => {
-            MachineError::Refused { why: format!("the image of {family} has no entry {entry}") }
+            MachineError::refused(format!("the image of {family} has no entry {entry}"))
         }
         other => other,
     })

@@ -26,8 +26,9 @@ pub(super) fn sizes(launch: &Launch) -> Result<(), MachineError> {
         return Ok(());
     }
     let Launch { family, entry, grid, block, .. } = launch;
-    let why = format!("{family}.{entry} on {grid:?} blocks of {block:?} threads cannot be");
-    Err(MachineError::Refused { why })
+    Err(MachineError::refused(format!(
+        "{family}.{entry} on {grid:?} blocks of {block:?} threads cannot be"
+    )))
 }
 
 /// Dynamic shared memory that must be asked for; 0 where a block has enough without.
@@ -45,8 +46,9 @@ pub(super) fn shared(
     }
     let most = facts.shared_per_block_optin;
     let Launch { family, entry, .. } = launch;
-    let why = format!("{family}.{entry} wants {total} bytes of shared memory; a block has {most}");
-    Err(MachineError::Refused { why })
+    Err(MachineError::refused(format!(
+        "{family}.{entry} wants {total} bytes of shared memory; a block has {most}"
+    )))
 }
 
 /// How many replays go into the stream at once, given what one takes: the first alone, to learn that.

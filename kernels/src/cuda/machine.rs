@@ -488,5 +488,5 @@ impl Machine for CudaMachine {
 }
 
 fn unknown(graph: GraphId) -> MachineError {
-    MachineError::Refused { why: format!("there is no recording {}", graph.0) }
+    MachineError::refused(format!("there is no recording {}", graph.0))
 }

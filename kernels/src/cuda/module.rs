@@ -64,7 +64,7 @@ impl Module {
     pub(super) fn function(self: &Rc<Self>, name: &str) -> Result<Function, MachineError> {
         let driver = &self.context.driver;
         let text = CString::new(name)
-            .map_err(|_| MachineError::Refused { why: format!("{name:?} is no name") })?;
+            .map_err(|_| MachineError::refused(format!("{name:?} is no name")))?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is written; the module lives; the name ends with a zero.
         unsafe { driver.function(&raw mut handle, self.handle, text.as_ptr()) }?;

@@ -26,8 +26,10 @@ impl Packed {
         encode: impl Fn(&TensorMap, u64) -> Result<Encoded, MachineError>,
     ) -> Result<Self, MachineError> {
         if args.len() > MOST {
-            let why = format!("{} parameters are more than {MOST}", args.len());
-            return Err(MachineError::Refused { why });
+            return Err(MachineError::refused(format!(
+                "{} parameters are more than {MOST}",
+                args.len()
+            )));
         }
         let sizes = Vec::with_capacity(args.len());
         let mut packed = Self { values: [[0; 8]; MOST], maps: Vec::new(), sizes };
@@ -54,9 +56,10 @@ impl Packed {
     pub(super) fn fits(&self, declared: Option<&[usize]>) -> Result<(), MachineError> {
         match declared {
             Some(declared) if !declared.is_empty() && declared != self.sizes => {
-                Err(MachineError::Refused {
-                    why: format!("parameters of {declared:?} bytes were given as {:?}", self.sizes),
-                })
+                Err(MachineError::refused(format!(
+                    "parameters of {declared:?} bytes were given as {:?}",
+                    self.sizes
+                )))
             }
             _ => Ok(()),
         }
@@ -136,7 +139,7 @@ mod tests {
             assert!(args.fits(Some(declared)).is_err(), "{declared:?}");
         }
         assert!(Packed::new(&[Arg::U32(0); MOST + 1], |_| Ok(0), encode).is_err());
-        let why = || MachineError::Refused { why: "gone".to_owned() };
+        let why = || MachineError::refused("gone");
         let slot = Slot { buffer: BufferId(0), offset: 0 };
         assert_eq!(Packed::new(&[slot.into()], |_| Err(why()), encode), Err(why()));
         let map = [matrix(slot).into()];

@@ -119,8 +119,9 @@ impl Blas {
     /// One product by `cublasHgemm`, binary16 throughout.
     pub fn hgemm(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
         if (product.from, product.to) != (Kind::F16, Kind::F16) || !product.transposed {
-            let why = "cublasHgemm is asked for C = Aᵀ·B in 16F only".to_owned();
-            return Err(MachineError::Refused { why }.into());
+            return Err(
+                MachineError::refused("cublasHgemm is asked for C = Aᵀ·B in 16F only").into()
+            );
         }
         let [a, b, c] = places(machine, product)?;
         let [m, n, k, stride_a, stride_b, stride_c] = product.numbers()?;
@@ -174,8 +175,7 @@ impl Blas {
     ) -> Result<Vec<Prepared<'_>>, BlasError> {
         let lt = self.lt.as_ref().map_err(Clone::clone)?;
         if !product.transposed {
-            let why = "cublasLtMatmul is asked for C = Aᵀ·B only".to_owned();
-            return Err(MachineError::Refused { why }.into());
+            return Err(MachineError::refused("cublasLtMatmul is asked for C = Aᵀ·B only").into());
         }
         let room = workspace.map_or(0, |workspace| workspace.bytes);
         let described = Described::new(&lt.library, product, room)?;

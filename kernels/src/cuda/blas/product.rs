@@ -142,13 +142,11 @@ impl Product {
             {
                 Ok([m, n, k, a, b, c])
             }
-            _ => {
-                let why = format!(
-                    "a product of {}×{}×{} with strides {a}, {b}, {c} cannot be",
-                    self.m, self.n, self.k
-                );
-                Err(MachineError::Refused { why }.into())
-            }
+            _ => Err(MachineError::refused(format!(
+                "a product of {}×{}×{} with strides {a}, {b}, {c} cannot be",
+                self.m, self.n, self.k
+            ))
+            .into()),
         }
     }
 }
