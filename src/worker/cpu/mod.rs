@@ -18,7 +18,7 @@ use self::path::Path;
 use super::child::{Device, Emit, Stop, Trouble};
 use super::precision::{is_default, precision};
 use super::protocol::{BENCH_SCHEMA, Ceiling, Command, Hello, ModelSize, PathDtype, WorkerEvent};
-pub use options::{CPU, CpuOptions, Mode};
+pub use options::{CPU, CpuOptions, Mode, OptionError};
 
 /// Work between two pauses: long against a wake-up, short against a keystroke.
 const SLICE: Duration = Duration::from_millis(20);
@@ -123,7 +123,7 @@ impl CpuDevice {
         (dtype, profile): (PathDtype, Profile),
         emit: &mut Emit<'_>,
     ) -> Result<(), Trouble> {
-        let mut decoder = self.decoder_for(dtype.format(), profile)?;
+        let mut decoder = self.decoder_for(dtype, profile)?;
         let known = self.paths.iter().position(|p| p.dtype == dtype && p.profile == profile);
         let mut path = match known {
             Some(place) => {
@@ -134,7 +134,7 @@ impl CpuDevice {
         };
         let done = self.run(&mut path, &mut decoder, emit);
         self.paths.push(path);
-        self.decoder = Some((dtype.format(), profile, decoder));
+        self.decoder = Some((dtype, profile, decoder));
         done
     }
 
@@ -188,7 +188,7 @@ impl Device for CpuDevice {
     fn hello(&mut self) -> Hello {
         let nice = self.budget.nice.map_or_else(nice, set_nice);
         let mut kernels = vec![pick_gemm().id.to_owned()];
-        for format in self.options.dtypes.iter().map(|d| d.format()) {
+        for &format in &self.options.dtypes {
             kernels.push(pick(format).id.to_owned());
             if format == Format::Bf16 {
                 kernels.push(pick_bf16_gemm().id.to_owned());

@@ -4,7 +4,7 @@ use warpscope_kernels::cpu::FORMATS;
 use warpscope_kernels::model::{LIVE_PROFILES, PROFILES, Profile};
 
 use crate::worker::precision::precision_of;
-use crate::worker::protocol::{Acquire, Command, ModelSize, OptionError, PathDtype};
+use crate::worker::protocol::{Acquire, Command, ModelSize, PathDtype};
 
 /// The only device of this kind.
 pub const CPU: &str = "cpu";
@@ -29,27 +29,37 @@ pub struct CpuOptions {
     pub mode: Mode,
 }
 
-fn profile(text: &str) -> Result<Profile, OptionError> {
-    let known = || PROFILES.iter().map(|row| row.1).collect();
-    let error = |_| OptionError { what: "profile", given: text.to_owned(), known: known() };
-    text.parse().map_err(error)
+/// A value that names nothing the benchmark knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} {given:?}; known: {}", known.join(", "))]
+pub struct OptionError {
+    /// What was asked for: `device`.
+    pub what: &'static str,
+    /// The value given.
+    pub given: String,
+    /// Values that would do.
+    pub known: Vec<&'static str>,
 }
 
-/// Reads comma-separated lists; without any value, everything that is known. The order is the given one, without repetition.
-fn list<T: PartialEq>(
-    values: &[String],
-    all: impl Iterator<Item = T>,
-    read: impl Fn(&str) -> Result<T, OptionError>,
+/// The values that words name, each once; those of `default` where there is none.
+fn list<T: Copy + PartialEq>(
+    what: &'static str,
+    words: &[String],
+    all: &[(T, &'static str)],
+    default: impl Iterator<Item = T>,
 ) -> Result<Vec<T>, OptionError> {
     let mut out = Vec::new();
-    for word in values.iter().flat_map(|value| value.split(',')) {
-        let value = read(word.trim())?;
-        if !out.contains(&value) {
-            out.push(value);
+    for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
+        let Some((value, _)) = all.iter().find(|row| row.1 == word) else {
+            let known = all.iter().map(|row| row.1).collect();
+            return Err(OptionError { what, given: word.to_owned(), known });
+        };
+        if !out.contains(value) {
+            out.push(*value);
         }
     }
     if out.is_empty() {
-        out.extend(all);
+        out.extend(default);
     }
     Ok(out)
 }
@@ -66,8 +76,8 @@ impl CpuOptions {
             return Err(OptionError { what: "device", given: device.to_owned(), known: vec![CPU] });
         }
         Ok(Self {
-            profiles: list(profiles, LIVE_PROFILES.iter().copied(), profile)?,
-            dtypes: list(dtypes, FORMATS.iter().map(|row| row.0.into()), str::parse)?,
+            profiles: list("profile", profiles, PROFILES, LIVE_PROFILES.iter().copied())?,
+            dtypes: list("dtype", dtypes, FORMATS, FORMATS.iter().map(|row| row.0))?,
             mode,
         })
     }
@@ -76,7 +86,7 @@ impl CpuOptions {
     pub fn live() -> Self {
         Self {
             profiles: LIVE_PROFILES.to_vec(),
-            dtypes: FORMATS.iter().map(|row| row.0.into()).collect(),
+            dtypes: FORMATS.iter().map(|row| row.0).collect(),
             mode: Mode::Live,
         }
     }

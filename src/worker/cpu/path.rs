@@ -93,12 +93,7 @@ impl Run {
         self.tokens.push(argmax(logits));
         let health = decoder.health();
         self.non_finite = health.non_finite;
-        self.first_bad = health.first_bad.map(|place| FirstBad {
-            layer: place.layer as u32,
-            op: place.op.id().to_owned(),
-            token: place.token as u32,
-            channel: place.channel as u32,
-        });
+        self.first_bad = health.first_bad.map(FirstBad::from);
     }
 
     fn is_complete(&self) -> bool {
@@ -196,7 +191,7 @@ impl Path {
             non_finite: self.run.non_finite,
             first_bad: self.run.first_bad.clone(),
             error: self.run.error(),
-            error_limit: error_limit(self.dtype.format()),
+            error_limit: error_limit(self.dtype),
             decode_tokens_per_s: step.map(|s| s.median.recip()),
             decode_mad_tokens_per_s: step.map(|s| s.mad / s.median.powi(2)),
             prefill_gflop_per_s: prefill.map(|s| M0.prefill_flop() / s.median / 1e9),

@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 
+use warpscope_kernels::model::Place;
 use warpscope_probes::live::ProbeReport;
 
-use super::dtype::PathDtype;
+use super::PathDtype;
 use super::goal::{GoalReport, JudgedGoal};
 use super::gpu_report::{
     AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, Listing, RangeReport, SkippedWork,
@@ -134,6 +135,14 @@ pub struct FirstBad {
     pub token: u32,
     /// Output channel, from 0.
     pub channel: u32,
+}
+
+impl From<Place> for FirstBad {
+    fn from(place: Place) -> Self {
+        let Place { layer, op, token, channel } = place;
+        let [layer, token, channel] = [layer, token, channel].map(|at| at as u32);
+        Self { layer, op: op.id().to_owned(), token, channel }
+    }
 }
 
 /// What one path did.

@@ -4,7 +4,6 @@
 //! journals, and their keys stay.
 
 mod command;
-mod dtype;
 mod event;
 mod glob;
 mod goal;
@@ -14,7 +13,6 @@ mod os_paths;
 mod sampling;
 
 pub use command::{Acquire, Command, ModelSize, Timing, TimingMode};
-pub use dtype::{OptionError, PathDtype};
 pub use event::{Ceiling, FirstBad, Hello, PathReport, PathSamples, WorkerEvent};
 pub use glob::{Globs, fits};
 pub use goal::{ArmReport, GoalReport, JudgedGoal, Strain};
@@ -24,6 +22,8 @@ pub use gpu_report::{
 };
 pub use lines::{LINE_MAX, LineError, Lines, next_line, parse, to_line, write};
 pub use sampling::{Convergence, SampleClocks, StopReason};
+/// Number formats of the micro decoder, by the names users give them.
+pub use warpscope_kernels::cpu::Format as PathDtype;
 pub use warpscope_probes::live::ProbeReport;
 
 /// Number of the event format.
