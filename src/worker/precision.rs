@@ -99,7 +99,6 @@ mod tests {
     fn default_configs_round_where_their_formats_do_on_the_cpu() {
         for (dtype, id) in DEFAULTS {
             let config = precision(id).expect("is a path of the decoder");
-            assert_eq!(config.format, Some(dtype.format()), "{id}");
             assert_eq!(
                 (dtype_of(config), label(config), precision_of(*dtype)),
                 (*dtype, dtype.id(), Some(config))

@@ -54,51 +54,31 @@ pub(super) fn run(on: &mut On<'_>, job: &Command, emit: &mut Emit<'_>) -> Result
 
 /// The way and the profile of their names.
 fn meant(on: &On<'_>, id: &str, profile: &str) -> Result<(Precision, Profile), MachineError> {
-    let refused = |why: String| MachineError::Refused { why };
     let known = || precisions().map(|it| it.id).collect::<Vec<_>>().join(", ");
-    let path =
-        precision(id).ok_or_else(|| refused(format!("no path is called {id}: {}", known())))?;
+    let path = precision(id)
+        .ok_or_else(|| MachineError::refused(format!("no path is called {id}: {}", known())))?;
     if let Route::Absent { why } = path.route(on.machine.facts()) {
-        return Err(refused(why));
+        return Err(MachineError::refused(why));
     }
     let known = profile.parse::<Profile>();
-    Ok((path, known.map_err(|_| refused(format!("there is no profile {profile}")))?))
+    Ok((path, known.map_err(|_| MachineError::refused(format!("there is no profile {profile}")))?))
 }
 
 /// Whether M0 is right. It looks at every tensor while it runs, so its times are not told.
 fn judged(precision: Precision, profile: Profile, done: Numeric) -> PathReport {
-    let first_bad = done.first_bad.map(|place| FirstBad {
-        layer: place.layer as u32,
-        op: place.op.id().to_owned(),
-        token: place.token as u32,
-        channel: place.channel as u32,
-    });
-    PathReport {
-        complete: done.tokens.len() == done.expected_tokens.len(),
-        tokens: done.tokens,
-        expected_tokens: done.expected_tokens,
-        text: done.text,
-        non_finite: done.non_finite,
-        first_bad,
-        error: done.error,
-        ..blank(precision, profile, done.error_limit)
-    }
-}
-
-fn blank(precision: Precision, profile: Profile, error_limit: f64) -> PathReport {
     PathReport {
         dtype: dtype_of(precision),
         path: Some(precision.id.to_owned()),
         profile: profile.id().to_owned(),
         device: "gpu".to_owned(),
-        tokens: Vec::new(),
-        expected_tokens: Vec::new(),
-        text: String::new(),
-        complete: false,
-        non_finite: 0,
-        first_bad: None,
-        error: None,
-        error_limit,
+        complete: done.tokens.len() == done.expected_tokens.len(),
+        tokens: done.tokens,
+        expected_tokens: done.expected_tokens,
+        text: done.text,
+        non_finite: done.non_finite,
+        first_bad: done.first_bad.map(FirstBad::from),
+        error: done.error,
+        error_limit: done.error_limit,
         decode_tokens_per_s: None,
         decode_mad_tokens_per_s: None,
         prefill_gflop_per_s: None,
@@ -188,7 +168,9 @@ fn timed(
         gb_per_s: Some(model.decode.bytes / decode.median),
         decode_bytes: Some(model.decode.bytes),
         cache_resident: Some(model.l2_resident),
-        ..blank(precision, profile, 0.0)
+        // It is timed alone: no token of it is compared.
+        complete: false,
+        ..judged(precision, profile, Numeric::default())
     };
     let samples = PathSamples {
         dtype: dtype_of(precision),

@@ -62,11 +62,6 @@ pub(super) fn twice(
     Err(MachineError::Fault { what: what.to_owned() })
 }
 
-/// The error of a launch that makes no sense.
-pub(super) fn refused(why: String) -> MachineError {
-    MachineError::Refused { why }
-}
-
 /// Writes what buffers hold, and these bytes into what kernels write.
 fn fill(
     machine: &mut dyn Machine,
@@ -82,9 +77,10 @@ fn fill(
                 repeat(machine, *slot, before, *bytes)?;
             }
             Content::Noise { element, count, seed } => {
-                let count = u32::try_from(*count).map_err(|_| refused("too large".to_owned()))?;
+                let count =
+                    u32::try_from(*count).map_err(|_| MachineError::refused("too large"))?;
                 let launch = mem::noise(machine.facts(), *slot, *element, count, *seed);
-                machine.run(&[launch.map_err(refused)?])?;
+                machine.run(&[launch.map_err(MachineError::refused)?])?;
             }
         }
     }
@@ -93,7 +89,7 @@ fn fill(
 
 /// Writes what no kernel leaves.
 pub(super) fn poison(machine: &mut dyn Machine, to: Slot, bytes: u64) -> Result<(), MachineError> {
-    let count = usize::try_from(bytes).map_err(|_| refused("too large".to_owned()))?;
+    let count = usize::try_from(bytes).map_err(|_| MachineError::refused("too large"))?;
     repeat(machine, to, POISON, count)
 }
 
@@ -117,8 +113,10 @@ fn hash(
         if !matches!(content, Content::Zero(_) | Content::Poison(_)) {
             continue;
         }
-        let bytes = u32::try_from(content.bytes()).map_err(|_| refused("too large".to_owned()))?;
-        let launches = mem::hash(machine.facts(), *slot, bytes, digest).map_err(refused)?;
+        let bytes =
+            u32::try_from(content.bytes()).map_err(|_| MachineError::refused("too large"))?;
+        let launches =
+            mem::hash(machine.facts(), *slot, bytes, digest).map_err(MachineError::refused)?;
         machine.run(&launches)?;
         let mut word = [0; mem::HASH_BYTES];
         machine.read(digest, &mut word)?;

@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn failed(what: &str) -> Update {
-        let error = MachineError::Refused { why: "no".to_owned() };
+        let error = MachineError::refused("no");
         said(WorkerEvent::Failed(WorkerFailure { what: what.to_owned(), error }))
     }
 

@@ -25,13 +25,7 @@ pub(super) fn prove(
         match run_case(on.machine, &case) {
             Ok(outcome) => {
                 let why = outcome.wrong.clone();
-                emit(WorkerEvent::Case(CaseReport {
-                    kernel: kernel.id.to_owned(),
-                    case: case.name.clone(),
-                    error: outcome.error,
-                    wrong: outcome.wrong,
-                    note: outcome.note,
-                }))?;
+                emit(WorkerEvent::Case(CaseReport::of(kernel, case.name.clone(), outcome)))?;
                 faults.extend(why.map(|why| Fault { case: case.name, why }));
             }
             Err(error) => {

@@ -52,13 +52,9 @@ fn one(
 ) -> Result<(), Trouble> {
     for case in by_size(kernel, on.machine.facts()) {
         match attempt(on, &case, evidence.as_mut(), emit)? {
-            Ok(outcome) => emit(WorkerEvent::Case(CaseReport {
-                kernel: kernel.id.to_owned(),
-                case: case.name,
-                error: outcome.error,
-                wrong: outcome.wrong,
-                note: outcome.note,
-            }))?,
+            Ok(outcome) => {
+                emit(WorkerEvent::Case(CaseReport::of(kernel, case.name, outcome)))?;
+            }
             Err(error) => {
                 // Without an image no other case can do better.
                 let rest_fails = matches!(error, MachineError::NoImage { .. });

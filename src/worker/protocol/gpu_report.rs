@@ -1,7 +1,9 @@
 //! What a GPU child says beyond the paths.
 
 use serde::{Deserialize, Serialize};
-use warpscope_kernels::gpu::{DeviceFacts, Limiter, MachineError, Route, Shape};
+use warpscope_kernels::gpu::{
+    CaseOutcome, DeviceFacts, GpuKernel, Limiter, MachineError, Route, Shape,
+};
 
 use super::goal::Strain;
 use super::sampling::{Convergence, SampleClocks};
@@ -230,6 +232,14 @@ pub struct CaseReport {
     /// What is right and yet other than expected: a NaN with other bits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+impl CaseReport {
+    /// What became of a case of a kernel.
+    pub fn of(kernel: &GpuKernel, case: String, outcome: CaseOutcome) -> Self {
+        let CaseOutcome { error, wrong, note } = outcome;
+        Self { kernel: kernel.id.to_owned(), case, error, wrong, note }
+    }
 }
 
 /// Something asked for that could not be done.

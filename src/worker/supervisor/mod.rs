@@ -121,7 +121,7 @@ enum Phase {
 }
 
 /// A child that runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Up {
     heard: Duration,
     /// What it was sent and has not finished, and when that was.
@@ -139,22 +139,6 @@ struct Up {
     ending: bool,
 }
 
-impl Up {
-    fn new(now: Duration) -> Self {
-        let known = Vec::new();
-        Self {
-            heard: now,
-            doing: None,
-            known,
-            killed: None,
-            failure: None,
-            simulated: false,
-            pauses: 0,
-            ending: false,
-        }
-    }
-}
-
 /// Supervises the worker of one device.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
@@ -169,11 +153,10 @@ pub struct Supervisor {
 impl Supervisor {
     /// No child yet.
     pub fn new(limits: Limits) -> Self {
-        let waiting = VecDeque::new();
         Self {
             limits,
             phase: Phase::Down,
-            waiting,
+            waiting: VecDeque::new(),
             acquire: None,
             deaths: 0,
             busy: Busy::default(),
@@ -343,7 +326,7 @@ impl Supervisor {
     /// Starts a child where one is wanted, and gives a free one its next job.
     fn go_on(&mut self, now: Duration, actions: &mut Vec<Action>) {
         if self.phase == Phase::Down && !self.waiting.is_empty() {
-            self.phase = Phase::Up(Box::new(Up::new(now)));
+            self.phase = Phase::Up(Box::new(Up { heard: now, ..Up::default() }));
             actions.push(Action::Start);
             let begins =
                 matches!(self.waiting.front(), Some(Command::Acquire(_) | Command::Devices));

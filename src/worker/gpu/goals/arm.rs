@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpscope_kernels::cuda::blas::Blas;
-use warpscope_kernels::gpu::decoder::{PATHS, Throughput, sample_in_order, throughput};
+use warpscope_kernels::gpu::decoder::{Throughput, sample_in_order, throughput};
 use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
     BufferId, Content, GraphId, Launch, Limiter, MachineError, Route, Sampled, Shape, Slot, Work,
@@ -11,10 +11,11 @@ use warpscope_kernels::gpu::{
 
 use super::super::decode::right;
 use super::super::job::On;
-use super::super::operands::{refused, twice};
+use super::super::operands::twice;
 use super::super::timing::repetitions;
 use crate::worker::gpu::session::DeviceSession;
-use crate::worker::protocol::{ArmReport, PathDtype, TimingMode};
+use crate::worker::precision::precision_of;
+use crate::worker::protocol::{ArmReport, PathDtype, SampleClocks, TimingMode};
 
 /// What is read for the bandwidth on a fake device, KiB.
 const READ_SMALL_KIB: u32 = 64;
@@ -65,11 +66,8 @@ impl Taken {
 
 /// Something that can be timed again and again.
 pub(super) struct Arm {
-    pub(super) what: String,
-    entry: String,
-    variant: String,
-    /// Operations or bytes of one repetition.
-    pub(super) amount: f64,
+    /// What it is, and in the end its times.
+    pub(super) report: ArmReport,
     /// Products of one repetition.
     pub(super) products: f64,
     /// Where its weights are.
@@ -88,10 +86,7 @@ impl Arm {
     /// A product of a library, as much work as the arm it is held against.
     pub(super) fn of_library(what: String, amount: f64, (graph, times): (GraphId, usize)) -> Self {
         Self {
-            what,
-            entry: String::new(),
-            variant: String::new(),
-            amount,
+            report: ArmReport { what, amount, ..ArmReport::default() },
             products: 1.0,
             cache: String::new(),
             limiter: Limiter::Arithmetic,
@@ -110,10 +105,11 @@ impl Arm {
         Ok(all.map(|all| Sampled { ns: all.ns / self.times as f64, ..all }))
     }
 
-    /// What is told of it.
-    pub(super) fn with(self, timed: ArmReport) -> ArmReport {
-        let Self { what, entry, variant, amount, .. } = self;
-        ArmReport { what, entry, variant, amount, ..timed }
+    /// Keeps the samples of its turns, with their clocks.
+    pub(super) fn timed(&mut self, samples: &[Sampled], best_mhz: &mut Option<f64>) {
+        let clocks = samples.iter().map(|sample| sample.mhz).collect();
+        self.report.clocks = SampleClocks::of(clocks, best_mhz);
+        self.report.samples_ns = samples.iter().map(|sample| sample.ns).collect();
     }
 }
 
@@ -150,11 +146,12 @@ pub(super) fn kernel(
 ) -> Result<Arm, MachineError> {
     let facts = on.machine.facts().clone();
     let kernel = kernels().find(|kernel| kernel.id == asked.id);
-    let kernel = kernel.ok_or_else(|| refused(format!("there is no kernel {}", asked.id)))?;
+    let kernel =
+        kernel.ok_or_else(|| MachineError::refused(format!("there is no kernel {}", asked.id)))?;
     if let Route::Absent { why } = (kernel.route)(&facts) {
-        return Err(refused(why));
+        return Err(MachineError::refused(why));
     }
-    let work = (kernel.work)(&facts, asked.shape).map_err(refused)?;
+    let work = (kernel.work)(&facts, asked.shape).map_err(MachineError::refused)?;
     let slots = place(on, taken, &work, asked.resident)?;
     let digest = taken.allocate(on.machine, mem::HASH_BYTES as u64)?;
     let launches = (work.plan)(&slots);
@@ -173,11 +170,15 @@ pub(super) fn kernel(
     };
     // What sums up the parts is not what the work is in.
     let entry = launches.iter().map(|launch| launch.entry).next().unwrap_or_default();
-    Ok(Arm {
+    let report = ArmReport {
         what: asked.id.to_owned(),
         entry: entry.to_owned(),
         variant: work.variant.to_owned(),
         amount: if asked.bytes { work.bytes } else { work.flops },
+        ..ArmReport::default()
+    };
+    Ok(Arm {
+        report,
         products: copies,
         cache,
         limiter: work.limiter,
@@ -241,21 +242,19 @@ pub(super) fn decoder(
     taken: &mut Taken,
     dtype: PathDtype,
 ) -> Result<(Arm, Option<f64>), MachineError> {
-    let path = PATHS.iter().find(|path| path.format == Some(dtype.format()));
-    let path = path.ok_or_else(|| refused(format!("no path computes in {}", dtype.id())))?;
+    let path = precision_of(dtype)
+        .ok_or_else(|| MachineError::refused(format!("no path computes in {}", dtype.id())))?;
     if let Route::Absent { why } = path.route(on.machine.facts()) {
-        return Err(refused(why));
+        return Err(MachineError::refused(why));
     }
     let arena = on.machine.pool().1;
     let model = throughput(on.machine, path, arena / 2)?;
     let apart = right(on.machine, &model);
     let (place, bytes) = &model.decode.start;
     let started = on.machine.write(*place, bytes);
+    let (what, amount) = (format!("m1 {}", dtype.id()), model.decode.bytes);
     let arm = Arm {
-        what: format!("m1 {}", dtype.id()),
-        entry: String::new(),
-        variant: String::new(),
-        amount: model.decode.bytes,
+        report: ArmReport { what, amount, ..ArmReport::default() },
         products: f64::from(model.decode.tokens),
         cache: match model.l2_resident {
             true => "cached: the weights are less than twice the second-level cache".to_owned(),

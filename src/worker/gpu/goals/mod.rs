@@ -3,9 +3,8 @@
 //! rejected, for boards drift by more than what is to be seen.
 
 mod arm;
-mod attended;
+mod checked;
 mod difference;
-mod streamed;
 mod turns;
 mod vendor;
 
@@ -18,7 +17,7 @@ use crate::worker::child::{Emit, Trouble};
 use crate::worker::goals::{Against, GOALS, Goal, Own, judged};
 use crate::worker::protocol::{Command, GoalReport, WorkerEvent};
 
-use arm::{Arm, Asked, Taken};
+use arm::{Asked, Taken};
 
 /// Measures a goal, and says what came of it. All memory is given back.
 pub(super) fn run(
@@ -32,7 +31,7 @@ pub(super) fn run(
         Trouble::of(&job, error)
     };
     let goal = GOALS.iter().find(|goal| goal.id == id);
-    let unknown = || MachineError::Refused { why: format!("there is no goal {id}") };
+    let unknown = || MachineError::refused(format!("there is no goal {id}"));
     let goal = goal.ok_or_else(unknown).map_err(failed)?;
     let mut taken = Taken::default();
     let report = measure(on, goal, cublas, &mut taken);
@@ -51,15 +50,12 @@ fn measure(
 ) -> Result<GoalReport, MachineError> {
     let simulated = on.machine.facts().simulated;
     let mut report = GoalReport { goal: goal.id.to_owned(), ..GoalReport::default() };
-    let (own, shape) = match goal.own {
+    let (mut own, shape) = match goal.own {
         Own::Kernel { id, shape, small, resident } => {
             let shape = if simulated { small } else { shape };
             let bytes = goal.against == Against::Read;
             let arm = arm::kernel(on, taken, &Asked { id, shape, resident, bytes })?;
-            report.difference = match attended::check(on, id, shape, &arm.slots)? {
-                Some(apart) => Some(apart),
-                None => streamed::check(on, id, shape, &arm.slots)?,
-            };
+            report.difference = checked::check(on, id, shape, &arm.slots)?;
             (arm, shape)
         }
         Own::Decoder(_) if simulated => {
@@ -72,9 +68,9 @@ fn measure(
             (arm, Default::default())
         }
     };
-    let against = match goal.against {
+    let mut against = match goal.against {
         Against::Nothing => None,
-        Against::Read => Some(arm::kernel(on, taken, &arm::read(on, own.amount))?),
+        Against::Read => Some(arm::kernel(on, taken, &arm::read(on, own.report.amount))?),
         Against::Kernel(id, large) => {
             let shape = if simulated {
                 warpscope_kernels::gpu::Shape { k: 64, n: 64, m: 64, ..large }
@@ -97,8 +93,8 @@ fn measure(
     {
         report.cache += &format!("; {}", arm.cache);
     }
-    turns::take(on, [Some(&own), against.as_ref()], &mut report)?;
-    report.own = Arm::with(own, std::mem::take(&mut report.own));
-    report.against = against.map(|arm| Arm::with(arm, report.against.take().unwrap_or_default()));
+    turns::take(on, &mut own, against.as_mut(), &mut report)?;
+    report.own = own.report;
+    report.against = against.map(|arm| arm.report);
     Ok(report)
 }

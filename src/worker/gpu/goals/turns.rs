@@ -8,7 +8,7 @@ use super::super::job::On;
 use super::super::strain::StrainWatch;
 use super::super::timing::warm_up;
 use super::arm::Arm;
-use crate::worker::protocol::{ArmReport, GoalReport, SampleClocks};
+use crate::worker::protocol::GoalReport;
 
 /// The fewest and the most blocks, and the time after which fewer than the most must do.
 const LEAST: usize = 12;
@@ -18,10 +18,10 @@ const TIME: Duration = Duration::from_secs(4);
 /// Lets both take turns, or the one alone. On a fake device each has run already, and nothing is timed.
 pub(super) fn take(
     on: &mut On<'_>,
-    [own, against]: [Option<&Arm>; 2],
+    own: &mut Arm,
+    mut against: Option<&mut Arm>,
     report: &mut GoalReport,
 ) -> Result<(), MachineError> {
-    let Some(own) = own else { return Ok(()) };
     if own.turn(on.machine)?.is_none() {
         return Ok(());
     }
@@ -33,35 +33,29 @@ pub(super) fn take(
     let mut samples: [Vec<Sampled>; 2] = [Vec::new(), Vec::new()];
     let mut blocks = 0;
     while blocks < LEAST || blocks < MOST && begin.elapsed() < TIME {
-        let order = match against {
-            Some(against) => vec![(0, own), (1, against), (1, against), (0, own)],
-            None => vec![(0, own); 4],
-        };
-        for (side, arm) in order {
+        for turn in [0, 1, 1, 0] {
+            let (side, arm) = match (turn, against.as_deref()) {
+                (1, Some(against)) => (1, against),
+                _ => (0, &*own),
+            };
             samples[side].extend(arm.turn(on.machine)?);
         }
         blocks += 1;
         strain.look();
     }
     report.strain = strain.seen;
-    let [mut ours, mut theirs] = samples.map(|samples| timed(&samples, on.best_mhz));
-    // What the other side reached counts for both.
-    ours.clocks.mark(*on.best_mhz);
-    if let Some(against) = against {
+    let [ours, theirs] = samples;
+    own.timed(&ours, on.best_mhz);
+    if let Some(against) = &mut against {
+        against.timed(&theirs, on.best_mhz);
+        let (own, against) = (&own.report, &mut against.report);
         let amounts = own.amount / against.amount;
-        report.ratios = ratios(&ours.samples_ns, &theirs.samples_ns, amounts);
-        theirs.clocks.mark(*on.best_mhz);
-        report.against = Some(theirs);
+        report.ratios = ratios(&own.samples_ns, &against.samples_ns, amounts);
+        against.clocks.mark(*on.best_mhz);
     }
-    report.own = ours;
+    // What the other side reached counts for both.
+    own.report.clocks.mark(*on.best_mhz);
     Ok(())
-}
-
-/// Samples of a side, with their clocks.
-fn timed(samples: &[Sampled], best_mhz: &mut Option<f64>) -> ArmReport {
-    let clocks = SampleClocks::of(samples.iter().map(|sample| sample.mhz).collect(), best_mhz);
-    let samples_ns = samples.iter().map(|sample| sample.ns).collect();
-    ArmReport { samples_ns, clocks, ..ArmReport::default() }
 }
 
 /// Our rate by the other's in each block: both did two turns.

@@ -9,7 +9,7 @@ use warpscope_kernels::gpu::{Element, GraphId, Machine, MachineError, Shape};
 use warpscope_probes::trust::as_named;
 
 use super::super::job::On;
-use super::super::operands::{poison, refused};
+use super::super::operands::poison;
 use super::super::timing::repetitions;
 use super::arm::{Arm, Taken};
 use super::difference::difference;
@@ -39,7 +39,7 @@ pub(super) fn arm(
 ) -> Result<(Arm, f64), MachineError> {
     let (x, weights, y) = match own.slots[..] {
         [x, weights, y, ..] => (x, weights, y),
-        _ => return Err(refused(format!("{shape:?} is no product of two matrices"))),
+        _ => return Err(MachineError::refused(format!("{shape:?} is no product of two matrices"))),
     };
     let ByVendor { from, to, compute, fast_sums } = by;
     let bytes = u64::from(shape.m) * u64::from(shape.n) * to.bytes();
@@ -56,7 +56,7 @@ pub(super) fn arm(
     let machine = on
         .machine
         .cuda()
-        .ok_or_else(|| refused("there is no driver behind this machine".to_owned()))?;
+        .ok_or_else(|| MachineError::refused("there is no driver behind this machine"))?;
     let blas = open(machine, cublas)?;
     let version = blas.version().unwrap_or_else(|_| "of unknown version".to_owned());
     let recorded = record(machine, &blas, &product, workspace);
@@ -65,9 +65,9 @@ pub(super) fn arm(
     let (graph, times, note) = recorded?;
     taken.keep(graph);
     let count = u64::from(m) * u64::from(n);
-    let own_limit =
-        gemm::limit(&own.what).ok_or_else(|| refused(format!("no limit of {}", own.what)))?;
-    let own_element = gemm::output(&own.what).unwrap_or(element(to));
+    let own_limit = gemm::limit(&own.report.what)
+        .ok_or_else(|| MachineError::refused(format!("no limit of {}", own.report.what)))?;
+    let own_element = gemm::output(&own.report.what).unwrap_or(element(to));
     let difference = difference(on.machine, [(y, own_element), (result, element(to))], count)?;
     let apart = apart(own_limit, by);
     if difference.is_nan() || difference > apart {
@@ -76,7 +76,7 @@ pub(super) fn arm(
         return Err(MachineError::Fault { what });
     }
     let what = format!("cuBLASLt {version}{}", mode(by));
-    let mut arm = Arm::of_library(what, own.amount, (graph, times));
+    let mut arm = Arm::of_library(what, own.report.amount, (graph, times));
     arm.cache = note;
     Ok((arm, difference))
 }
@@ -93,7 +93,7 @@ fn open(machine: &CudaMachine, cublas: &[PathBuf]) -> Result<Blas, MachineError>
             Err(error) => why = error,
         }
     }
-    Err(refused(why))
+    Err(MachineError::refused(why))
 }
 
 fn record(
@@ -166,7 +166,7 @@ fn comparison(numbers: &[usize], least: &[f64]) -> String {
 fn told(error: BlasError) -> MachineError {
     match error {
         BlasError::Machine(error) => error,
-        other => refused(other.to_string()),
+        other => MachineError::refused(other.to_string()),
     }
 }
 
