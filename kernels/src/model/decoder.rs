@@ -1,6 +1,6 @@
 use super::health::{Health, Op, Place};
-use super::layers::{Layer, Model};
-use super::shape::{EPSILON, M0};
+use super::layers::Model;
+use super::shape::{EPSILON, LayerTensor as T, M0};
 use crate::cpu::{Storage, Team, attend, rms_norm, rotate, swiglu};
 
 /// Keys and values of one layer, position by position.
@@ -127,17 +127,17 @@ impl Decoder {
     fn attention(&mut self, l: usize, x: &mut [f32]) {
         let Self { model, team, caches, store } = self;
         let (layer, cache) = (&model.layers[l], &mut caches[l]);
-        let Layer { q, k, v, o, .. } = layer;
-        let normed = store.norm(l, Op::InputNorm, x, &layer.input_norm);
-        let mut project = |op, matrix: &std::sync::Arc<crate::cpu::Matrix>, x: &[f32]| {
+        let normed = store.norm(l, Op::InputNorm, x, layer.norm(T::InputNorm));
+        let mut project = |op, tensor, x: &[f32]| {
+            let matrix = layer.matrix(tensor);
             let mut out = vec![0.0; x.len() / matrix.cols() * matrix.rows()];
             team.multiply(matrix, x, &mut out);
             store.put(l, op, matrix.rows(), &mut out);
             out
         };
-        let mut query = project(Op::QProj, q, &normed);
-        let mut key = project(Op::KProj, k, &normed);
-        let value = project(Op::VProj, v, &normed);
+        let mut query = project(Op::QProj, T::Q, &normed);
+        let mut key = project(Op::KProj, T::K, &normed);
+        let value = project(Op::VProj, T::V, &normed);
         rotate_rows(&mut query, M0.width, &model.rope[store.position * M0.head / 2..]);
         rotate_rows(&mut key, M0.kv_width(), &model.rope[store.position * M0.head / 2..]);
         store.put(l, Op::RopeQ, M0.width, &mut query);
@@ -147,9 +147,9 @@ impl Decoder {
         let mut context = cache.attend(&query, store.position, model.score_scale);
         store.put(l, Op::Attention, M0.width, &mut context);
         let mut out = vec![0.0; x.len()];
-        team.multiply(o, &context, &mut out);
+        team.multiply(layer.matrix(T::O), &context, &mut out);
         store.put(l, Op::OProj, M0.width, &mut out);
-        let rescued = store.norm(l, Op::PostAttnNorm, &out, &layer.post_attn_norm);
+        let rescued = store.norm(l, Op::PostAttnNorm, &out, layer.norm(T::PostAttnNorm));
         store.add(l, Op::AttnResidual, x, &rescued);
     }
 
@@ -157,18 +157,18 @@ impl Decoder {
         let Self { model, team, store, .. } = self;
         let layer = &model.layers[l];
         let tokens = x.len() / M0.width;
-        let normed = store.norm(l, Op::PreMlpNorm, x, &layer.pre_mlp_norm);
+        let normed = store.norm(l, Op::PreMlpNorm, x, layer.norm(T::PreMlpNorm));
         let (mut gate, mut up) = (vec![0.0; tokens * M0.ffn], vec![0.0; tokens * M0.ffn]);
-        team.multiply(&layer.gate, &normed, &mut gate);
+        team.multiply(layer.matrix(T::Gate), &normed, &mut gate);
         store.put(l, Op::GateProj, M0.ffn, &mut gate);
-        team.multiply(&layer.up, &normed, &mut up);
+        team.multiply(layer.matrix(T::Up), &normed, &mut up);
         store.put(l, Op::UpProj, M0.ffn, &mut up);
         swiglu(&mut gate, &up);
         store.put(l, Op::Swiglu, M0.ffn, &mut gate);
         let mut out = normed;
-        team.multiply(&layer.down, &gate, &mut out);
+        team.multiply(layer.matrix(T::Down), &gate, &mut out);
         store.put(l, Op::DownProj, M0.width, &mut out);
-        let rescued = store.norm(l, Op::PostMlpNorm, &out, &layer.post_mlp_norm);
+        let rescued = store.norm(l, Op::PostMlpNorm, &out, layer.norm(T::PostMlpNorm));
         store.add(l, Op::MlpResidual, x, &rescued);
     }
 }

@@ -1,86 +1,53 @@
 //! Non-finite numbers: how many, and where the first one appeared.
 
-use std::fmt;
+use crate::named::named;
 
-/// What produces a stored tensor. The order is the order of execution within a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Row of the embedding.
-    Embedding,
-    /// RMSNorm before the attention.
-    InputNorm,
-    /// Query projection.
-    QProj,
-    /// Key projection.
-    KProj,
-    /// Value projection.
-    VProj,
-    /// Rotary position encoding of queries.
-    RopeQ,
-    /// Rotary position encoding of keys.
-    RopeK,
-    /// Causal attention.
-    Attention,
-    /// Output projection of the attention.
-    OProj,
-    /// RMSNorm behind the attention.
-    PostAttnNorm,
-    /// Residual stream after the attention.
-    AttnResidual,
-    /// RMSNorm before the feed-forward part.
-    PreMlpNorm,
-    /// Gate projection.
-    GateProj,
-    /// Up projection.
-    UpProj,
-    /// SiLU(gate) · up.
-    Swiglu,
-    /// Down projection.
-    DownProj,
-    /// RMSNorm behind the feed-forward part.
-    PostMlpNorm,
-    /// Residual stream after the feed-forward part.
-    MlpResidual,
-    /// RMSNorm before the head.
-    FinalNorm,
-    /// Logits.
-    Head,
-}
-
-/// Every [`Op`] with its id, in order of execution.
-pub const OPS: &[(Op, &str)] = &[
-    (Op::Embedding, "embedding"),
-    (Op::InputNorm, "input_norm"),
-    (Op::QProj, "q_proj"),
-    (Op::KProj, "k_proj"),
-    (Op::VProj, "v_proj"),
-    (Op::RopeQ, "rope_q"),
-    (Op::RopeK, "rope_k"),
-    (Op::Attention, "attention"),
-    (Op::OProj, "o_proj"),
-    (Op::PostAttnNorm, "post_attn_norm"),
-    (Op::AttnResidual, "attn_residual"),
-    (Op::PreMlpNorm, "pre_mlp_norm"),
-    (Op::GateProj, "gate_proj"),
-    (Op::UpProj, "up_proj"),
-    (Op::Swiglu, "swiglu"),
-    (Op::DownProj, "down_proj"),
-    (Op::PostMlpNorm, "post_mlp_norm"),
-    (Op::MlpResidual, "mlp_residual"),
-    (Op::FinalNorm, "final_norm"),
-    (Op::Head, "lm_head"),
-];
-
-impl Op {
-    /// Stable id: `o_proj`.
-    pub fn id(self) -> &'static str {
-        OPS.iter().find(|row| row.0 == self).expect("every op has a row").1
-    }
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
+named! {
+    /// What produces a stored tensor. The order is the order of execution within a token.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Op in
+    /// Every [`Op`] with its id, in order of execution.
+    OPS {
+        /// Row of the embedding.
+        Embedding = "embedding",
+        /// RMSNorm before the attention.
+        InputNorm = "input_norm",
+        /// Query projection.
+        QProj = "q_proj",
+        /// Key projection.
+        KProj = "k_proj",
+        /// Value projection.
+        VProj = "v_proj",
+        /// Rotary position encoding of queries.
+        RopeQ = "rope_q",
+        /// Rotary position encoding of keys.
+        RopeK = "rope_k",
+        /// Causal attention.
+        Attention = "attention",
+        /// Output projection of the attention.
+        OProj = "o_proj",
+        /// RMSNorm behind the attention.
+        PostAttnNorm = "post_attn_norm",
+        /// Residual stream after the attention.
+        AttnResidual = "attn_residual",
+        /// RMSNorm before the feed-forward part.
+        PreMlpNorm = "pre_mlp_norm",
+        /// Gate projection.
+        GateProj = "gate_proj",
+        /// Up projection.
+        UpProj = "up_proj",
+        /// SiLU(gate) · up.
+        Swiglu = "swiglu",
+        /// Down projection.
+        DownProj = "down_proj",
+        /// RMSNorm behind the feed-forward part.
+        PostMlpNorm = "post_mlp_norm",
+        /// Residual stream after the feed-forward part.
+        MlpResidual = "mlp_residual",
+        /// RMSNorm before the head.
+        FinalNorm = "final_norm",
+        /// Logits.
+        Head = "lm_head",
     }
 }
 

@@ -1,32 +1,12 @@
 use std::sync::Arc;
 
-use super::shape::{LayerTensor, M0, Profile, TensorId};
+use super::shape::{LayerTensor, M0, MATRICES, NORMS, Profile, TensorId};
 use crate::cpu::{Format, Matrix};
 
 /// Weights of one layer.
 pub struct Layer {
-    /// Gains of the norm before the attention.
-    pub input_norm: Vec<f32>,
-    /// Query projection.
-    pub q: Arc<Matrix>,
-    /// Key projection.
-    pub k: Arc<Matrix>,
-    /// Value projection.
-    pub v: Arc<Matrix>,
-    /// Output projection of the attention.
-    pub o: Arc<Matrix>,
-    /// Gains of the norm behind the attention.
-    pub post_attn_norm: Vec<f32>,
-    /// Gains of the norm before the feed-forward part.
-    pub pre_mlp_norm: Vec<f32>,
-    /// Gate projection.
-    pub gate: Arc<Matrix>,
-    /// Up projection.
-    pub up: Arc<Matrix>,
-    /// Down projection.
-    pub down: Arc<Matrix>,
-    /// Gains of the norm behind the feed-forward part.
-    pub post_mlp_norm: Vec<f32>,
+    matrices: [Arc<Matrix>; 7],
+    norms: [Vec<f32>; 4],
 }
 
 /// The weights of M0 in one number format.
@@ -71,75 +51,41 @@ impl Model {
         }
         self.score_scale = to.score_scale() as f32;
         for (l, layer) in self.layers.iter_mut().enumerate() {
-            for (tensor, matrix) in layer.matrices_mut() {
+            for (tensor, matrix) in MATRICES.into_iter().zip(&mut layer.matrices) {
                 let id = TensorId::Layer(l, tensor);
                 if differs(id) {
                     *matrix = Arc::new(Matrix::from_grid(&id.grid(to), self.format));
                 }
             }
-            layer.post_attn_norm = TensorId::Layer(l, LayerTensor::PostAttnNorm).norm_gains(to);
-            layer.post_mlp_norm = TensorId::Layer(l, LayerTensor::PostMlpNorm).norm_gains(to);
+            for (tensor, gains) in NORMS.into_iter().zip(&mut layer.norms) {
+                *gains = TensorId::Layer(l, tensor).norm_gains(to);
+            }
         }
     }
 
     /// Bytes of weights read per decoded token.
     pub fn bytes_per_token(&self) -> usize {
-        let layer = |l: &Layer| {
-            let matrices = [&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down];
-            matrices.iter().map(|m| m.bytes()).sum::<usize>()
-        };
-        let layers: usize = self.layers.iter().map(layer).sum();
+        let matrices = self.layers.iter().flat_map(|layer| &layer.matrices);
+        let layers: usize = matrices.map(|matrix| matrix.bytes()).sum();
         layers + self.head.bytes() + self.embedding.bytes() / M0.vocab
     }
 }
 
 impl Layer {
-    fn matrices_mut(&mut self) -> [(LayerTensor, &mut Arc<Matrix>); 7] {
-        use LayerTensor as T;
-        [
-            (T::Q, &mut self.q),
-            (T::K, &mut self.k),
-            (T::V, &mut self.v),
-            (T::O, &mut self.o),
-            (T::Gate, &mut self.gate),
-            (T::Up, &mut self.up),
-            (T::Down, &mut self.down),
-        ]
-    }
-
     fn new(l: usize, format: Format, profile: Profile) -> Self {
-        use LayerTensor as T;
-        let matrix = |t: T| {
-            let grid = TensorId::Layer(l, t).grid(profile);
-            Arc::new(Matrix::from_grid(&grid, format))
-        };
-        let norm = |t: T| TensorId::Layer(l, t).norm_gains(profile);
-        Self {
-            input_norm: norm(T::InputNorm),
-            q: matrix(T::Q),
-            k: matrix(T::K),
-            v: matrix(T::V),
-            o: matrix(T::O),
-            post_attn_norm: norm(T::PostAttnNorm),
-            pre_mlp_norm: norm(T::PreMlpNorm),
-            gate: matrix(T::Gate),
-            up: matrix(T::Up),
-            down: matrix(T::Down),
-            post_mlp_norm: norm(T::PostMlpNorm),
-        }
+        let grid = |tensor| TensorId::Layer(l, tensor).grid(profile);
+        let matrix = |tensor| Arc::new(Matrix::from_grid(&grid(tensor), format));
+        let norm = |tensor| TensorId::Layer(l, tensor).norm_gains(profile);
+        Self { matrices: MATRICES.map(matrix), norms: NORMS.map(norm) }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// One of its matrices.
+    pub fn matrix(&self, tensor: LayerTensor) -> &Arc<Matrix> {
+        &self.matrices[tensor as usize]
+    }
 
-    #[test]
-    fn bytes_per_token_are_weights_times_their_size() {
-        let bytes = |format| Model::new(format, Profile::Clean).bytes_per_token();
-        let weights = M0.weights_per_token();
-        assert_eq!(bytes(Format::Fp32), 4 * weights);
-        assert_eq!(bytes(Format::Bf16), 2 * weights);
-        assert_eq!(bytes(Format::Int4), weights / 2 + weights / 128 * 2);
+    /// Gains of one of its norms.
+    pub fn norm(&self, tensor: LayerTensor) -> &[f32] {
+        &self.norms[tensor as usize - LayerTensor::InputNorm as usize]
     }
 }

@@ -20,7 +20,7 @@ pub use grid::{GROUP, Grid, Pattern};
 pub use health::{Health, OPS, Op, Place};
 pub use layers::{Layer, Model};
 pub(crate) use oracle::attend;
-pub(crate) use shape::EPSILON;
+pub(crate) use shape::{EPSILON, MATRICES, NORMS};
 pub use shape::{
     LIVE_PROFILES, LayerTensor, M0, M1, PROFILES, Profile, Shape, TensorId, prompt, seeded_prompt,
 };

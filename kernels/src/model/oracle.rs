@@ -4,20 +4,20 @@
 
 use super::golden::{Golden, GoldenStep};
 use super::health::{Op, Place};
-use super::shape::{EPSILON, LayerTensor, M0, Profile, TensorId};
+use super::shape::{EPSILON, LayerTensor, M0, MATRICES, NORMS, Profile, TensorId};
 
 /// Weights of one layer. Exact in fp32, so half the memory of fp64 does.
 struct Layer {
+    matrices: [Vec<f32>; 7],
     norms: [Vec<f32>; 4],
-    q: Vec<f32>,
-    k: Vec<f32>,
-    v: Vec<f32>,
-    o: Vec<f32>,
-    gate: Vec<f32>,
-    up: Vec<f32>,
-    down: Vec<f32>,
     keys: Vec<f64>,
     values: Vec<f64>,
+}
+
+impl Layer {
+    fn multiply(&self, tensor: LayerTensor, x: &[f64]) -> Vec<f64> {
+        multiply(&self.matrices[tensor as usize], x)
+    }
 }
 
 /// Sees a tensor and where it starts.
@@ -104,22 +104,11 @@ impl<'a> Oracle<'a> {
         store: impl Fn(TensorId, Vec<f32>) -> Vec<f32>,
         observe: impl FnMut(Place, &[f64]) + 'a,
     ) -> Self {
-        use LayerTensor as T;
         let layer = |l: usize| {
-            let get = |t: T| {
-                let id = TensorId::Layer(l, t);
-                store(id, matrix(id, profile))
-            };
+            let id = |tensor| TensorId::Layer(l, tensor);
             Layer {
-                norms: [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
-                    .map(|t| TensorId::Layer(l, t).norm_gains(profile)),
-                q: get(T::Q),
-                k: get(T::K),
-                v: get(T::V),
-                o: get(T::O),
-                gate: get(T::Gate),
-                up: get(T::Up),
-                down: get(T::Down),
+                matrices: MATRICES.map(|tensor| store(id(tensor), matrix(id(tensor), profile))),
+                norms: NORMS.map(|tensor| id(tensor).norm_gains(profile)),
                 keys: Vec::new(),
                 values: Vec::new(),
             }
@@ -167,9 +156,9 @@ impl<'a> Oracle<'a> {
         let layer = &mut self.layers[l];
         let normed = rms_norm(&x, &layer.norms[0]);
         let angles = &self.rope[self.position * half..][..half];
-        let mut query = multiply(&layer.q, &normed);
-        let mut key = multiply(&layer.k, &normed);
-        let value = multiply(&layer.v, &normed);
+        let mut query = layer.multiply(LayerTensor::Q, &normed);
+        let mut key = layer.multiply(LayerTensor::K, &normed);
+        let value = layer.multiply(LayerTensor::V, &normed);
         rotate(&mut query, angles);
         rotate(&mut key, angles);
         layer.keys.extend(&key);
@@ -182,7 +171,7 @@ impl<'a> Oracle<'a> {
                 attend(query, [&layer.keys, &layer.values], place, self.score_scale)
             })
             .collect();
-        let out = multiply(&layer.o, &context);
+        let out = layer.multiply(LayerTensor::O, &context);
         let rescued = rms_norm(&out, &layer.norms[1]);
         let sum: Vec<f64> = x.iter().zip(rescued).map(|(a, b)| a + b).collect();
         for (op, values) in [
@@ -202,11 +191,11 @@ impl<'a> Oracle<'a> {
     fn feed_forward(&mut self, l: usize, x: Vec<f64>) -> Vec<f64> {
         let layer = &self.layers[l];
         let normed = rms_norm(&x, &layer.norms[2]);
-        let gate = multiply(&layer.gate, &normed);
-        let up = multiply(&layer.up, &normed);
+        let gate = layer.multiply(LayerTensor::Gate, &normed);
+        let up = layer.multiply(LayerTensor::Up, &normed);
         let silu = |g: f64| g / (1.0 + (-g).exp());
         let mixed: Vec<f64> = gate.iter().zip(&up).map(|(g, u)| silu(*g) * u).collect();
-        let out = multiply(&layer.down, &mixed);
+        let out = layer.multiply(LayerTensor::Down, &mixed);
         let rescued = rms_norm(&out, &layer.norms[3]);
         let sum: Vec<f64> = x.iter().zip(rescued).map(|(a, b)| a + b).collect();
         for (op, values) in [

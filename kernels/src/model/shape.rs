@@ -1,7 +1,7 @@
-use std::fmt;
 use std::str::FromStr;
 
 use super::grid::{Grid, Pattern, hash};
+use crate::named::{find, named};
 
 /// Sizes of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,44 +127,34 @@ pub fn seeded_prompt(seed: u64) -> Vec<u32> {
     (0..M0.prompt as u64).map(|i| 1 + (hash(u64::MAX - seed, i) % last) as u32).collect()
 }
 
-/// What is done to the weights before they meet a number format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Profile {
-    /// Every tensor of unit order.
-    Clean,
-    /// `o_proj` of layer 1 is 2^14 larger, as activations of GLM-4 are: the norm behind it takes the gain away again, so
-    /// the function is the same, but the value in between needs more than fp16 can hold.
-    Glm4,
-    /// The embedding and the gains of the norms behind attention and feed-forward part are 2^13 larger, and with them the
-    /// residual stream, as Gemma 3's outgrows fp16. Each norm before a block takes it away: the function is the same.
-    Gemma3,
-    /// Queries and keys are 2^6 larger each and scores are scaled by 2^-12 more: their products leave fp16's range before
-    /// they are scaled. Only a path that stores raw scores in fp16 sees it.
-    Kq,
-    /// `down_proj` of layer 2 is 2^13 larger, and two groups of its inputs, which are equal, have weights of opposite sign
-    /// 2^4 larger still: a partial sum passes 65 504, the whole one does not. Another function than the others', with
-    /// golden data of its own.
-    Cancel,
+named! {
+    /// What is done to the weights before they meet a number format.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Profile in
+    /// Every profile with its id.
+    PROFILES {
+        /// Every tensor of unit order.
+        Clean = "clean",
+        /// `o_proj` of layer 1 is 2^14 larger, as activations of GLM-4 are: the norm behind it takes the gain away again, so
+        /// the function is the same, but the value in between needs more than fp16 can hold.
+        Glm4 = "glm4",
+        /// The embedding and the gains of the norms behind attention and feed-forward part are 2^13 larger, and with them the
+        /// residual stream, as Gemma 3's outgrows fp16. Each norm before a block takes it away: the function is the same.
+        Gemma3 = "gemma3",
+        /// Queries and keys are 2^6 larger each and scores are scaled by 2^-12 more: their products leave fp16's range before
+        /// they are scaled. Only a path that stores raw scores in fp16 sees it.
+        Kq = "kq",
+        /// `down_proj` of layer 2 is 2^13 larger, and two groups of its inputs, which are equal, have weights of opposite sign
+        /// 2^4 larger still: a partial sum passes 65 504, the whole one does not. Another function than the others', with
+        /// golden data of its own.
+        Cancel = "cancel",
+    }
 }
-
-/// Every profile with its id.
-pub const PROFILES: &[(Profile, &str)] = &[
-    (Profile::Clean, "clean"),
-    (Profile::Glm4, "glm4"),
-    (Profile::Gemma3, "gemma3"),
-    (Profile::Kq, "kq"),
-    (Profile::Cancel, "cancel"),
-];
 
 /// Profiles that run when none is asked for.
 pub const LIVE_PROFILES: &[Profile] = &[Profile::Clean, Profile::Glm4];
 
 impl Profile {
-    /// Stable id.
-    pub fn id(self) -> &'static str {
-        PROFILES.iter().find(|row| row.0 == self).expect("every profile has a row").1
-    }
-
     /// Power of two by which the group scales of a matrix, or the gains of a norm, are multiplied.
     pub fn gain_log2(self, tensor: TensorId) -> i32 {
         match (self, tensor) {
@@ -203,20 +193,11 @@ impl Profile {
     }
 }
 
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
-    }
-}
-
 impl FromStr for Profile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        PROFILES.iter().find(|row| row.1 == text).map(|row| row.0).ok_or_else(|| {
-            let known: Vec<_> = PROFILES.iter().map(|row| row.1).collect();
-            format!("{text:?} is not a profile; known: {}", known.join(", "))
-        })
+        find(PROFILES, text, "a profile")
     }
 }
 
@@ -246,6 +227,18 @@ pub enum LayerTensor {
     /// Norm behind the feed-forward part.
     PostMlpNorm,
 }
+
+/// Matrices of a layer, in the order of [`LayerTensor`].
+pub(crate) const MATRICES: [LayerTensor; 7] = {
+    use LayerTensor as T;
+    [T::Q, T::K, T::V, T::O, T::Gate, T::Up, T::Down]
+};
+
+/// Norms of a layer, likewise.
+pub(crate) const NORMS: [LayerTensor; 4] = {
+    use LayerTensor as T;
+    [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
+};
 
 /// Every tensor of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

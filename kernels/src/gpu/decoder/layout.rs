@@ -43,18 +43,6 @@ impl Matrix {
     }
 }
 
-/// Matrices of a layer, in the order of [`LayerTensor`].
-pub(super) const MATRICES: [LayerTensor; 7] = {
-    use LayerTensor as T;
-    [T::Q, T::K, T::V, T::O, T::Gate, T::Up, T::Down]
-};
-
-/// Norms of a layer, likewise.
-pub(super) const NORMS: [LayerTensor; 4] = {
-    use LayerTensor as T;
-    [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
-};
-
 /// Weights of a layer.
 pub(super) struct Layer {
     /// As [`MATRICES`].

@@ -22,10 +22,3 @@ mod upload;
 pub use numeric::{Length, Numeric, numeric};
 pub use path::{PATHS, Path, Storage, Sums, path};
 pub use throughput::{Throughput, Timed, sample_in_order, throughput, throughput_of};
-
-use super::MachineError;
-
-/// A launch that could not be made, as an error of the machine.
-fn refused(why: String) -> MachineError {
-    MachineError::Refused { why }
-}

@@ -8,7 +8,7 @@ use super::memory::{Memory, keep};
 use super::path::{Path, Storage};
 use super::plan::Plan;
 use super::step::{Manner, Step};
-use super::{found, refused, upload};
+use super::{found, upload};
 use crate::gpu::family::attn::Engine;
 use crate::gpu::{DeviceFacts, Machine, MachineError, Nanoseconds};
 use crate::model::oracle::Oracle;
@@ -116,8 +116,9 @@ fn run(
     start(machine, &layout)?;
     // The plain kernel keeps attention's weights in fp32, as the CPU's decoder does; that of one token has no such choice where tensor cores do it.
     let manner = Manner { engine: Engine::Plain, watched: true };
-    let prefill = Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(refused)?;
-    let decode = Step::token(&facts, path, &layout, manner).map_err(refused)?;
+    let prefill =
+        Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(MachineError::refused)?;
+    let decode = Step::token(&facts, path, &layout, manner).map_err(MachineError::refused)?;
     let prefill = memory.record(machine, &prefill)?;
     let decode = memory.record(machine, &decode)?;
     let prefill_ns = machine.replay(prefill, 1)?;

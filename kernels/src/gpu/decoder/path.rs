@@ -48,8 +48,6 @@ pub struct Path {
     pub sums: Sums,
     /// Whether what the norms behind attention and feed-forward part read is stored in fp32.
     pub wide: bool,
-    /// The path of the CPU that rounds at the same places.
-    pub format: Option<Format>,
 }
 
 const PLAIN: Path = Path {
@@ -60,14 +58,12 @@ const PLAIN: Path = Path {
     weights: Storage::Dense,
     sums: Sums::Fp32,
     wide: false,
-    format: Some(Format::Fp32),
 };
 const F16: Path = Path {
     id: "f16",
     title: "fp16, fp32 sums, fp16 outputs",
     dtype: Dtype::Fp16,
     activations: Element::F16,
-    format: Some(Format::Fp16),
     ..PLAIN
 };
 const BF16: Path = Path {
@@ -75,7 +71,6 @@ const BF16: Path = Path {
     title: "bf16, fp32 sums, bf16 outputs",
     dtype: Dtype::Bf16,
     activations: Element::Bf16,
-    format: Some(Format::Bf16),
     ..PLAIN
 };
 const W4: Path = Path {
@@ -83,7 +78,6 @@ const W4: Path = Path {
     title: "4-bit weights, fp16 activations, fp32 sums",
     dtype: Dtype::Int4Weight,
     weights: Storage::Int4,
-    format: Some(Format::Int4),
     ..F16
 };
 const NF4: Path = Path {
@@ -91,7 +85,6 @@ const NF4: Path = Path {
     title: "NF4 weights, fp16 activations, fp32 sums",
     dtype: Dtype::Int4Weight,
     weights: Storage::Nf4,
-    format: None,
     ..F16
 };
 
@@ -103,23 +96,15 @@ pub const PATHS: &[Path] = &[
         id: "f16.wide",
         title: "fp16, fp32 sums, fp32 outputs in front of norms",
         wide: true,
-        format: None,
         ..F16
     },
-    Path {
-        id: "f16.acc16",
-        title: "fp16, fp16 sums, fp16 outputs",
-        sums: Sums::Fp16,
-        format: None,
-        ..F16
-    },
+    Path { id: "f16.acc16", title: "fp16, fp16 sums, fp16 outputs", sums: Sums::Fp16, ..F16 },
     BF16,
     W4,
     Path {
         id: "w4.bf16",
         title: "4-bit weights, bf16 activations, fp32 sums",
         activations: Element::Bf16,
-        format: None,
         ..W4
     },
     Path {
@@ -127,7 +112,6 @@ pub const PATHS: &[Path] = &[
         title: "4-bit weights with zero points, fp16 activations, fp16 sums",
         weights: Storage::Int4Zero,
         sums: Sums::Fp16,
-        format: None,
         ..W4
     },
     Path {
@@ -136,7 +120,6 @@ pub const PATHS: &[Path] = &[
         dtype: Dtype::Int4Weight,
         weights: Storage::Int4,
         sums: Sums::Int32,
-        format: None,
         ..PLAIN
     },
     NF4,
@@ -206,15 +189,11 @@ fn dp4a(facts: &DeviceFacts) -> Route {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::FORMATS;
 
     #[test]
-    fn ids_are_unique_and_every_format_of_the_cpu_has_a_path() {
+    fn ids_are_unique() {
         for one in PATHS {
             assert_eq!(path(one.id), Some(one));
-        }
-        for (format, _) in FORMATS {
-            assert_eq!(PATHS.iter().filter(|path| path.format == Some(*format)).count(), 1);
         }
     }
 }

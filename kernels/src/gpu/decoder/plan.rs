@@ -1,12 +1,12 @@
 //! How much memory a decoder takes, tensor by tensor: to count it, and to take it.
 
-use super::layout::{Activations, Kept, Layer, Layout, MATRICES, Matrix, Weights, heads};
+use super::layout::{Activations, Kept, Layer, Layout, Matrix, Weights, heads};
 use super::path::{Path, Storage, Sums};
 use crate::gpu::family::elementwise::{FOUND_BYTES, STATE_BYTES, State};
 use crate::gpu::family::w4::{self, awq, w4a8};
 use crate::gpu::family::{attn, nf4};
 use crate::gpu::{self, DeviceFacts, Element, MachineError, Slot};
-use crate::model::{LayerTensor, OPS, Shape, TensorId};
+use crate::model::{LayerTensor, MATRICES, OPS, Shape, TensorId};
 
 /// Most tokens that packed weights are streamed for, tile by tile.
 pub(super) const NARROW: usize = 64;

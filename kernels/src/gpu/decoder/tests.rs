@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::throughput::throughput_of;
 use super::*;
-use crate::gpu::{Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Slot};
+use crate::gpu::{
+    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+};
 use crate::model::{M0, M1, Profile, Shape};
 use crate::{Sm, image};
 

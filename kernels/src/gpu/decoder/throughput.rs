@@ -5,11 +5,10 @@
 //! prompt: every replay is the same work, whose bytes and operations can be stated. Moving on was rejected: a median over
 //! steps of growing length is a median of nothing in particular.
 
-use super::layout::{Layout, MATRICES, Matrix, Weights};
+use super::layout::{Layout, Matrix, Weights};
 use super::memory::{Memory, keep};
 use super::path::Path;
 use super::plan::Plan;
-use super::refused;
 use super::step::{Manner, Step};
 use super::upload::{ZERO, encode};
 use crate::gpu::family::attn::Engine;
@@ -18,7 +17,7 @@ use crate::gpu::{
     BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Nanoseconds, Sampled,
     Slot,
 };
-use crate::model::{GROUP, Grid, LayerTensor, M1, Shape, prompt};
+use crate::model::{GROUP, Grid, LayerTensor, M1, MATRICES, Shape, prompt};
 
 /// Tokens of the prompt, by preference: fewer where memory is short.
 const PROMPTS: [usize; 4] = [512, 256, 128, 64];
@@ -172,7 +171,7 @@ pub fn throughput_of(
     shape: Shape,
     arena_bytes: u64,
 ) -> Result<Throughput, MachineError> {
-    let plan = fitting(machine.facts(), path, shape, arena_bytes).map_err(refused)?;
+    let plan = fitting(machine.facts(), path, shape, arena_bytes).map_err(MachineError::refused)?;
     let (done, memory) = keep(machine, |machine, memory| set_up(machine, memory, plan))?;
     Ok(Throughput { buffers: memory.buffers, memory_bytes: memory.bytes, ..done })
 }
@@ -209,14 +208,15 @@ fn set_up(
 ) -> Result<Throughput, MachineError> {
     let (facts, shape, path) = (machine.facts().clone(), plan.shape, plan.path);
     let layout = plan.lay_out(&facts, &mut |bytes| memory.take(machine, bytes))?;
-    let weights = generate(&facts, path, &layout).map_err(refused)?;
+    let weights = generate(&facts, path, &layout).map_err(MachineError::refused)?;
     machine.run(&weights)?;
     write_rest(machine, &layout)?;
     let engine = Engine::best(facts.sm, path.activations);
     let manner = Manner { engine, watched: false };
-    let apart = Step::token_apart(&facts, path, &layout, manner).map_err(refused)?;
-    let prefill = Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(refused)?;
-    let token = Step::token(&facts, path, &layout, manner).map_err(refused)?;
+    let apart = Step::token_apart(&facts, path, &layout, manner).map_err(MachineError::refused)?;
+    let prefill =
+        Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(MachineError::refused)?;
+    let token = Step::token(&facts, path, &layout, manner).map_err(MachineError::refused)?;
     let mut recorded = |machine: &mut dyn Machine, launches: &[Launch], tokens| {
         let timed = timed(&plan, &layout, tokens);
         machine.write(timed.start.0, &timed.start.1)?;

@@ -3,13 +3,12 @@
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
-use super::layout::{Layer, Layout, MATRICES, Matrix, NORMS, Weights};
+use super::layout::{Layer, Layout, Matrix, Weights};
 use super::path::Storage;
-use super::refused;
 use crate::gpu::family::nf4;
 use crate::gpu::family::w4::{self, awq};
 use crate::gpu::{Element, Machine, MachineError};
-use crate::model::{Grid, Profile, TensorId};
+use crate::model::{Grid, MATRICES, NORMS, Profile, TensorId};
 
 /// Numbers as they are stored, rounded to nearest.
 pub(super) fn encode(element: Element, values: &[f32]) -> Vec<u8> {
@@ -68,7 +67,8 @@ fn write_matrix(
         }
         Weights::Int4(at) => {
             let (q, scales) = int4_of(grid);
-            let packed = w4::pack(grid.rows, grid.cols, &q, &scales).map_err(refused)?;
+            let packed =
+                w4::pack(grid.rows, grid.cols, &q, &scales).map_err(MachineError::refused)?;
             machine.write(at.words, &packed.words)?;
             machine.write(at.scales, &packed.scales)
         }
@@ -76,7 +76,7 @@ fn write_matrix(
             let (q, scales) = int4_of(grid);
             let codes: Vec<u8> = q.iter().map(|q| q.wrapping_add(ZERO as i8) as u8).collect();
             let zeros = vec![ZERO; scales.len()];
-            let packed = awq::pack(&codes, &scales, &zeros).map_err(refused)?;
+            let packed = awq::pack(&codes, &scales, &zeros).map_err(MachineError::refused)?;
             machine.write(at.words, &packed.words)?;
             machine.write(at.scales, &packed.scales)?;
             machine.write(at.zeros, &packed.zeros)
