@@ -26,7 +26,7 @@ fn main() {
     let values: Vec<Option<f32>> =
         (0..400).map(|n| (n % 50 != 0).then_some((n * 37 % 100) as f32)).collect();
     let tokens: Vec<_> = (0..2000).map(|n| (" token", [Mark::Good, Mark::Bad][n % 2])).collect();
-    let widgets: [(&str, Draw<'_>); 8] = [
+    let widgets: [(&str, Draw<'_>); 7] = [
         ("background", &|look, buffer| buffer.set_style(AREA, look.theme.base())),
         ("50 gauges", &gauges),
         ("50 sparklines", &|look, buffer| {
@@ -35,9 +35,6 @@ fn main() {
             });
         }),
         ("graph", &|look, buffer| Graph::new(look, &values, (0.0, 100.0)).render(AREA, buffer)),
-        ("graph, two series", &|look, buffer| {
-            Graph::new(look, &values, (0.0, 100.0)).second(&values).render(AREA, buffer);
-        }),
         ("table", &table),
         ("tokens", &|look, buffer| DecodedTokens { look, tokens: &tokens }.render(AREA, buffer)),
         ("dashboard", &|look, buffer| dashboard(look, buffer, &values)),
@@ -124,8 +121,6 @@ fn table(look: Look<'_>, buffer: &mut Buffer) {
 /// Eight cards with everything a card has, and a graph below them.
 fn dashboard(look: Look<'_>, buffer: &mut Buffer, values: &[Option<f32>]) {
     buffer.set_style(AREA, look.theme.base());
-    let tabs = [("1", "Overview"), ("2", "Compat"), ("3", "Bench"), ("4", "Processes")];
-    Tabs { look, tabs: &tabs, active: 0 }.render(Rect { height: 1, ..AREA }, buffer);
     for index in 0..8u16 {
         card(look, Rect::new(index % 2 * 100, 1 + index / 2 * 8, 100, 8), buffer, values);
     }
@@ -150,7 +145,7 @@ fn card(look: Look<'_>, area: Rect, buffer: &mut Buffer, values: &[Option<f32>])
     pen.put(&format::celsius(54.0, look.glyphs), look.style(Role::Text)).skip(3);
     pen.put(&format::megahertz(1980.0), look.style(Role::Text));
     let items = ["FP64", "FP32", "TF32", "FP16", "BF16", "FP8", "INT8", "INT4", "FP4"];
-    let items = items.map(|label| (label, look.glyphs.tensor, Role::Good));
+    let items = items.map(|label| (label, look.glyphs.record, Role::Good));
     DtypeStrip { look, items: &items }.render(row(3), buffer);
     let bars = ["fp32", "fp16", "bf16", "int4"].map(|label| Bar {
         label,
@@ -158,7 +153,7 @@ fn card(look: Look<'_>, area: Rect, buffer: &mut Buffer, values: &[Option<f32>])
         text: "11.2k",
         role: Role::Fp16,
     });
-    BarLine(Bars { look, bars: &bars, scale: Scale::Linear, max: None }).render(row(4), buffer);
+    BarLine(Bars { look, bars: &bars }).render(row(4), buffer);
     Notice { look, severity: Severity::Error, text: "vLLM NVFP4: needs sm_100" }
         .render(row(5), buffer);
 }

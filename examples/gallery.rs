@@ -14,6 +14,7 @@ use warpscope::widgets::glyphs::Glyphs;
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::{ColorChoice, ColorDepth, Ramp, Role, Theme};
 use warpscope::widgets::*;
+use warpscope_probes::catalogue::How;
 
 const WIDTH: u16 = 120;
 const HEIGHT: u16 = 40;
@@ -65,9 +66,6 @@ fn wave(count: usize, phase: f32) -> Vec<Option<f32>> {
 }
 
 fn top(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let tabs =
-        [("1", "Overview"), ("2", "Compat"), ("3", "Bench"), ("4", "Processes"), ("5", "History")];
-    Tabs { look, tabs: &tabs, active: 0 }.render(area, buffer);
     let mut pen = look.pen(buffer, area);
     pen.skip_to_last(24);
     pen.glyph(look.glyphs.record, look.style(Role::Rec)).put(" rec ", look.style(Role::Rec));
@@ -93,17 +91,18 @@ fn card(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         pen.put(label, look.style(Role::Muted)).put(value, look.style(Role::Text)).skip(3);
     }
     pen.put(&format::celsius(54.0, look.glyphs), look.theme.ramp(Ramp::Temperature, 0.5));
-    let g = look.glyphs;
+    let (tensor, core) = (How::TensorCore, How::CudaCore);
+    let symbol = |how: How| how.symbol(!look.glyphs.is_unicode);
     let items = [
-        ("FP64", g.tensor, Role::Good),
-        ("FP32", g.core, Role::Text),
-        ("TF32", g.tensor, Role::Good),
-        ("FP16", g.tensor, Role::Good),
-        ("BF16", g.tensor, Role::Good),
-        ("FP8", g.tensor, Role::Good),
-        ("INT8", g.tensor, Role::Good),
-        ("INT4", g.emulated, Role::Warn),
-        ("FP4", g.none, Role::Faint),
+        ("FP64", symbol(tensor), Role::Good),
+        ("FP32", symbol(core), Role::Text),
+        ("TF32", symbol(tensor), Role::Good),
+        ("FP16", symbol(tensor), Role::Good),
+        ("BF16", symbol(tensor), Role::Good),
+        ("FP8", symbol(tensor), Role::Good),
+        ("INT8", symbol(tensor), Role::Good),
+        ("INT4", symbol(How::Emulated), Role::Warn),
+        ("FP4", symbol(How::None), Role::Faint),
     ];
     DtypeStrip { look, items: &items }.render(row(2), buffer);
     let mut pen = look.pen(buffer, row(3));
@@ -125,14 +124,14 @@ const BARS: [Bar<'_>; 4] = [
 ];
 
 fn bars<'a>(look: Look<'a>, bars: &'a [Bar<'a>]) -> Bars<'a> {
-    Bars { look, bars, scale: Scale::Linear, max: None }
+    Bars { look, bars }
 }
 
 fn gauges(look: Look<'_>, row: Rect, buffer: &mut Buffer) {
     let mut pen = look.pen(buffer, row);
     pen.put("gpu", look.style(Role::Muted)).skip(68).put("mem", look.style(Role::Muted));
     let at = |x: u16, width: u16| Rect { x: row.x + x, width, ..row };
-    let load = Gauge::new(look, Amount::Now(0.82), Ramp::Load).label("82%", 4).peak(Some(0.93));
+    let load = Gauge::new(look, Amount::Now(0.82), Ramp::Load).label("82%", 4);
     load.render(at(4, 40), buffer);
     Spark::new(look, &wave(22, 0.4), Paint::Ramp(Ramp::Load)).max(100.0).render(at(46, 22), buffer);
     let memory = format::bytes_of(Some(65.7e9), 150.1e9);
@@ -152,8 +151,8 @@ fn graphs(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         .paint(Paint::Ramp(Ramp::Load))
         .labels("100%", "0%")
         .render(inner, buffer);
-    let inner = framed("sent and received", at(44, 36), buffer);
-    Graph::new(look, &wave(200, 1.0), (0.0, 100.0)).second(&wave(200, 2.5)).render(inner, buffer);
+    let inner = framed("received", at(44, 36), buffer);
+    Graph::new(look, &wave(200, 1.0), (0.0, 100.0)).render(inner, buffer);
     let inner = framed("roofline", at(80, 40), buffer);
     let roofs = [Roof { label: "1.2 TFLOP/s", peak: 1.2e12 }];
     let points = [
@@ -270,7 +269,7 @@ fn popup(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         ("2", "INT   as Ctrl-C does"),
     ]) {
         let mut pen = look.pen(buffer, row);
-        pen.put(&format::right(key, 3), look.style(Role::Key))
+        pen.put(&format!("{key:>3}"), look.style(Role::Key))
             .skip(2)
             .put(words, look.style(Role::Text));
     }

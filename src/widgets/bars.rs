@@ -21,16 +21,6 @@ pub struct Bar<'a> {
     pub role: Role,
 }
 
-/// How values become lengths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
-    /// From zero.
-    #[default]
-    Linear,
-    /// By decades, from half the smallest value.
-    Log,
-}
-
 /// Bars below each other: label, bar, value.
 #[derive(Clone, Copy, Debug)]
 pub struct Bars<'a> {
@@ -38,10 +28,6 @@ pub struct Bars<'a> {
     pub look: Look<'a>,
     /// The bars, from the top.
     pub bars: &'a [Bar<'a>],
-    /// Linear or logarithmic.
-    pub scale: Scale,
-    /// Value of a full bar; the largest one if `None`.
-    pub max: Option<f64>,
 }
 
 /// Bars beside each other on one line: `fp32 ▎ 3.0k  fp16 ███▌ 11.2k`.
@@ -51,16 +37,8 @@ pub struct BarLine<'a>(pub Bars<'a>);
 impl Bars<'_> {
     /// The share of a full bar that a value fills.
     fn share(&self, value: f64) -> f64 {
-        let values =
-            || self.bars.iter().filter_map(|bar| bar.value).filter(|value| value.is_finite());
-        let max = self.max.unwrap_or_else(|| values().fold(0.0, f64::max));
-        let share = match self.scale {
-            Scale::Linear => value / max,
-            Scale::Log => {
-                let least = values().filter(|value| *value > 0.0).fold(max, f64::min) / 2.0;
-                (value / least).ln() / (max / least).ln()
-            }
-        };
+        let values = self.bars.iter().filter_map(|bar| bar.value);
+        let share = value / values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 

@@ -60,12 +60,6 @@ impl Deref for Short {
     }
 }
 
-impl AsRef<str> for Short {
-    fn as_ref(&self) -> &str {
-        self
-    }
-}
-
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self)
@@ -81,11 +75,6 @@ impl fmt::Debug for Short {
 /// The value by a function, or [`ABSENT`].
 pub fn or_absent<T>(value: Option<T>, format: impl FnOnce(T) -> Short) -> Short {
     value.map_or_else(|| Short::of(ABSENT), format)
-}
-
-/// The text moved to the right of `width` columns.
-pub fn right(text: &str, width: usize) -> Short {
-    Short::of(format_args!("{text:>width$}"))
 }
 
 /// A prefix and what it multiplies by.
@@ -136,12 +125,20 @@ impl Units {
 
     /// [`bytes`] in these units.
     pub fn bytes(self, bytes: f64) -> Short {
-        bytes_in(self.scale(), bytes)
+        or_absent(sane(bytes), |bytes| match unit(self.scale(), bytes, 1) {
+            ("B", _) => Short::of(format_args!("{bytes:.0} B")),
+            (unit, factor) => Short::of(format_args!("{:.1} {unit}", bytes / factor)),
+        })
     }
 
     /// [`bytes_of`] in these units.
     pub fn bytes_of(self, used: Option<f64>, total: f64) -> Short {
-        part_in(self.scale(), used, total)
+        or_absent(sane(total), |total| {
+            let (unit, factor) = unit(self.scale(), total, 1);
+            let used = used.and_then(sane);
+            let used = or_absent(used, |used| Short::of(format_args!("{:.1}", used / factor)));
+            Short::of(format_args!("{used} / {:.1} {unit}", total / factor))
+        })
     }
 
     /// A temperature in this unit, from degrees Celsius.
@@ -171,28 +168,12 @@ impl Units {
 
 /// `61.2 GiB`, `512 B`: binary units, one decimal.
 pub fn bytes(bytes: f64) -> Short {
-    bytes_in(BINARY, bytes)
-}
-
-fn bytes_in(scale: &'static Scale, bytes: f64) -> Short {
-    or_absent(sane(bytes), |bytes| match unit(scale, bytes, 1) {
-        ("B", _) => Short::of(format_args!("{bytes:.0} B")),
-        (unit, factor) => Short::of(format_args!("{:.1} {unit}", bytes / factor)),
-    })
+    Units::default().bytes(bytes)
 }
 
 /// `61.2 / 139.8 GiB`: a part and the whole, in the unit of the whole.
 pub fn bytes_of(used: Option<f64>, total: f64) -> Short {
-    part_in(BINARY, used, total)
-}
-
-fn part_in(scale: &'static Scale, used: Option<f64>, total: f64) -> Short {
-    or_absent(sane(total), |total| {
-        let (unit, factor) = unit(scale, total, 1);
-        let used =
-            or_absent(used.and_then(sane), |used| Short::of(format_args!("{:.1}", used / factor)));
-        Short::of(format_args!("{used} / {:.1} {unit}", total / factor))
-    })
+    Units::default().bytes_of(used, total)
 }
 
 /// `3.0k`, `11.2k`, `950`: tokens, configurations, anything counted.
@@ -247,17 +228,6 @@ pub fn celsius(celsius: f64, glyphs: &Glyphs) -> Short {
 /// `1980 MHz`.
 pub fn megahertz(megahertz: f64) -> Short {
     or_absent(sane(megahertz), |megahertz| Short::of(format_args!("{megahertz:.0} MHz")))
-}
-
-/// `1.98 GHz`, `810 MHz`.
-pub fn frequency(megahertz: f64) -> Short {
-    or_absent(sane(megahertz), |mhz| {
-        if mhz.abs() < 999.5 {
-            Short::of(format_args!("{mhz:.0} MHz"))
-        } else {
-            Short::of(format_args!("{:.2} GHz", mhz / 1000.0))
-        }
-    })
 }
 
 /// `0.3s`, `42s`, `3m07s`, `1h02m`, `5d03h`: how long something took or is old.
@@ -364,7 +334,6 @@ mod tests {
             (rate(4.8e12), "4.8 TB/s"),
             (si(12.34e12, "FLOP/s"), "12.3 TFLOP/s"),
             (si(-1500.0, "B/s"), "-1.5 kB/s"),
-            (right("61G", 5), "  61G"),
         ]);
     }
 
@@ -397,9 +366,6 @@ mod tests {
             (celsius(54.4, unicode), "54 °C"),
             (celsius(54.4, ascii), "54 C"),
             (megahertz(1980.0), "1980 MHz"),
-            (frequency(1980.0), "1.98 GHz"),
-            (frequency(810.0), "810 MHz"),
-            (frequency(999.7), "1.00 GHz"),
         ]);
     }
 
@@ -442,7 +408,6 @@ mod tests {
                 watts(value),
                 celsius(value, glyphs),
                 megahertz(value),
-                frequency(value),
                 duration(value),
                 short_time(value, glyphs),
                 error(value),

@@ -18,26 +18,18 @@ pub struct Gauge<'a> {
     ramp: Ramp,
     label: &'a str,
     label_width: u16,
-    peak: Option<f32>,
 }
 
 impl<'a> Gauge<'a> {
     /// A gauge without label.
     pub fn new(look: Look<'a>, amount: Amount, ramp: Ramp) -> Self {
-        Self { look, amount, ramp, label: "", label_width: 0, peak: None }
+        Self { look, amount, ramp, label: "", label_width: 0 }
     }
 
     /// Text on the right, in a column of `width`, so that gauges below each other align.
     #[must_use]
     pub fn label(mut self, label: &'a str, width: u16) -> Self {
         (self.label, self.label_width) = (label, width);
-        self
-    }
-
-    /// Marks the highest share seen.
-    #[must_use]
-    pub fn peak(mut self, share: Option<f32>) -> Self {
-        self.peak = share;
         self
     }
 
@@ -56,17 +48,6 @@ impl<'a> Gauge<'a> {
                 Some(glyph) => pen.glyph(glyph, self.fill(column, area.width).patch(behind)),
                 None => pen.glyph(track, theme.style(Role::Track).patch(behind)),
             };
-        }
-        self.draw_peak(share, area, buffer);
-    }
-
-    fn draw_peak(&self, share: f32, area: Rect, buffer: &mut Buffer) {
-        let Some(peak) = self.peak.filter(|peak| *peak > share) else { return };
-        let column = (peak.min(1.0) * f32::from(area.width)) as u16;
-        let column = column.min(area.width.saturating_sub(1));
-        if usize::from(column) * 8 >= eighths(share, area.width) {
-            let at = Rect { x: area.x + column, width: 1, ..area };
-            self.look.pen(buffer, at).glyph(self.look.glyphs.peak, self.look.style(Role::Muted));
         }
     }
 

@@ -79,19 +79,14 @@ glyphs! {
     bottom_left: &'static str = "╰", "+", "Corner of a frame.";
     bottom_right: &'static str = "╯", "+", "Corner of a frame.";
     axis_corner: &'static str = "└", "+", "Where the two axes of a plot meet.";
-    branch: &'static str = "├", "|", "Tree: a child with siblings below it.";
     branch_last: &'static str = "└", "`", "Tree: the last child.";
     full: &'static str = "█", "#", "A cell that is filled.";
     eighths: [&'static str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"], ["", "", "", "=", "=", "=", "="],
         "The end of a bar, by eighths of a cell from the left; an empty one is left to the track.";
     track: &'static str = "░", "-", "The part of a gauge that is not filled.";
-    peak: &'static str = "▕", "|", "The highest value seen, on the track of a gauge.";
     gap: &'static str = "·", ".", "A value that does not exist, in a row of values.";
     spark: [&'static str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"], [".", ":", "-", "=", "+", "*", "%", "#"],
         "Height in eighths, from the lowest; no level is blank, since blank is a gap.";
-    up: &'static str = "↑", "^", "Upwards, sent.";
-    down: &'static str = "↓", "v", "Downwards, received.";
-    left: &'static str = "←", "<", "Leftwards.";
     right: &'static str = "→", ">", "Rightwards, leads to.";
     more_left: &'static str = "‹", "<", "There is more to the left.";
     more_right: &'static str = "›", ">", "There is more to the right.";
@@ -99,10 +94,6 @@ glyphs! {
     sort_down: &'static str = "▼", "v", "Sorted, largest first.";
     expanded: &'static str = "▾", "-", "Tree: an open group.";
     collapsed: &'static str = "▸", "+", "Tree: a closed group.";
-    tensor: &'static str = "●", "@", "Number format: tensor cores.";
-    core: &'static str = "○", "o", "Number format: CUDA cores.";
-    emulated: &'static str = "◐", "%", "Number format: weights only, or emulated.";
-    none: &'static str = "·", ".", "Number format: not at all.";
     check: &'static str = "✔", "+", "Fine.";
     cross: &'static str = "✖", "x", "Failed.";
     warning: &'static str = "▲", "!", "Look at this.";
@@ -116,7 +107,6 @@ glyphs! {
     times: &'static str = "×", "x", "Times.";
     degree: &'static str = "°", "", "Degrees; nothing in ASCII, where the unit letter is enough.";
     micro: &'static str = "µ", "u", "Millionth.";
-    at_least: &'static str = "≥", ">", "At least.";
     newline: &'static str = "↵", "$", "A line break inside a token.";
     cursor: &'static str = "▏", "_", "Where typed text goes.";
     marker: &'static str = "▌", ">", "Beside the selected line.";

@@ -1,7 +1,6 @@
 //! A history on several lines.
 //!
-//! Every cell is computed from the two values it covers, so no canvas is allocated; the second
-//! series is laid over the first in the same pass.
+//! Every cell is computed from the two values it covers, so no canvas is allocated.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,7 +14,6 @@ use crate::widgets::theme::{Ramp, Role};
 pub struct Graph<'a> {
     look: Look<'a>,
     values: &'a [Option<f32>],
-    second: &'a [Option<f32>],
     range: (f32, f32),
     paint: Paint,
     labels: Option<(&'a str, &'a str)>,
@@ -28,28 +26,13 @@ pub(super) const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x
 impl<'a> Graph<'a> {
     /// A graph of values between two ends.
     pub fn new(look: Look<'a>, values: &'a [Option<f32>], range: (f32, f32)) -> Self {
-        Self {
-            look,
-            values,
-            second: &[],
-            range,
-            paint: Paint::Ramp(Ramp::Graph),
-            labels: None,
-            reading: None,
-        }
+        Self { look, values, range, paint: Paint::Ramp(Ramp::Graph), labels: None, reading: None }
     }
 
     /// Colours; [`Ramp::Graph`] if not called.
     #[must_use]
     pub fn paint(mut self, paint: Paint) -> Self {
         self.paint = paint;
-        self
-    }
-
-    /// A second series, drawn as a line over the first.
-    #[must_use]
-    pub fn second(mut self, values: &'a [Option<f32>]) -> Self {
-        self.second = values;
         self
     }
 
@@ -108,38 +91,25 @@ impl<'a> Graph<'a> {
     fn draw_column(&self, column: u16, area: Rect, buffer: &mut Buffer) {
         let back = usize::from(area.right() - 1 - column) * 2;
         let dots = u32::from(area.height) * 4;
-        let height = |values: &[Option<f32>], back: usize| height(values, back, self.range, dots);
-        let fill = [height(self.values, back + 1), height(self.values, back)];
-        let line = [1, 0].map(|side| {
-            let here = height(self.second, back + side)?;
-            let before = height(self.second, back + side + 1).unwrap_or(here);
-            Some((here.min(before + 1), here.max(before.saturating_sub(1))))
-        });
+        let fill = [back + 1, back].map(|back| height(self.values, back, self.range, dots));
         for row in 0..area.height {
             let base = u32::from(row) * 4;
-            let (area_dots, line_dots) = (area_bits(fill, base), line_bits(line, base));
-            if area_dots | line_dots == 0 {
+            let dots = area_bits(fill, base);
+            if dots == 0 {
                 continue;
             }
             let share = (f32::from(row) + 0.5) / f32::from(area.height);
-            let style = match line_dots {
-                0 => self.paint.style(self.look.theme, share),
-                _ => self.look.style(Role::GraphSecond),
-            };
             let cell = &mut buffer[(column, area.bottom() - 1 - row)];
-            cell.set_style(style);
+            cell.set_style(self.paint.style(self.look.theme, share));
             match self.look.glyphs.is_unicode {
-                true => cell.set_char(braille(if line_dots == 0 { area_dots } else { line_dots })),
-                false => cell.set_symbol(self.plain(fill, line_dots, base)),
+                true => cell.set_char(braille(dots)),
+                false => cell.set_symbol(self.plain(fill, base)),
             };
         }
     }
 
     /// The ASCII stand-in of a cell.
-    fn plain(&self, fill: [Option<u32>; 2], line: u8, base: u32) -> &'static str {
-        if line != 0 {
-            return self.look.glyphs.info;
-        }
+    fn plain(&self, fill: [Option<u32>; 2], base: u32) -> &'static str {
         let top = fill[0].max(fill[1]).unwrap_or(0);
         let level = (top.saturating_sub(base).clamp(1, 4) * 2 - 1) as usize;
         self.look.glyphs.spark[level]
@@ -161,19 +131,6 @@ fn area_bits(fill: [Option<u32>; 2], base: u32) -> u8 {
     bits
 }
 
-fn line_bits(line: [Option<(u32, u32)>; 2], base: u32) -> u8 {
-    let mut bits = 0;
-    for (side, ends) in line.into_iter().enumerate() {
-        let Some((low, high)) = ends else { continue };
-        for (step, dot) in DOTS[side].iter().enumerate() {
-            if (low..=high).contains(&(base + step as u32 + 1)) {
-                bits |= dot;
-            }
-        }
-    }
-    bits
-}
-
 /// The Braille character with these dots.
 pub(super) fn braille(bits: u8) -> char {
     char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
@@ -188,7 +145,7 @@ impl Widget for &Graph<'_> {
         let plot = self.draw_labels(area, buffer);
         let shown = usize::from(plot.width) * 2;
         let newest = &self.values[self.values.len().saturating_sub(shown)..];
-        if newest.iter().chain(self.second).all(Option::is_none) {
+        if newest.iter().all(Option::is_none) {
             let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
             let absent = self.look.style(Role::Absent);
             self.look.pen(buffer, middle).repeat(self.look.glyphs.gap, plot.width, absent);

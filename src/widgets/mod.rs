@@ -30,12 +30,12 @@ mod trend;
 mod verdict;
 mod wrap;
 
-pub use bars::{Bar, BarLine, Bars, Rates, Scale};
+pub use bars::{Bar, BarLine, Bars, Rates};
 pub use card::{Card, Popup};
 pub use gauge::Gauge;
 pub use graph::Graph;
 pub use hits::{Hit, Hits, Link, Shown};
-pub use lines::{Footer, Hint, Notice, Severity, Tabs};
+pub use lines::{Footer, Hint, Notice, Severity};
 pub(crate) use menu::Menu;
 pub(crate) use page::{Page, PageWriter, Titled, draw_page, draw_text};
 pub use pen::{Align, CellWriter, StyledText, pieces_width, text_width};
@@ -43,7 +43,7 @@ pub use roofline::{Point, Roof, Roofline};
 pub use scrollbar::Scrollbar;
 pub use spark::Spark;
 pub use strip::DtypeStrip;
-pub use table::{Column, Sort, Table, TableHit, TableLayout, scroll_to};
+pub use table::{Column, Sort, Table, TableLayout, scroll_to};
 pub use tokens::{DecodedTokens, Mark};
 pub use trend::{Level, Step, Trend};
 pub use verdict::{outcome_role, verdict_cell};
@@ -54,7 +54,6 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use warpscope_probes::{Reading, Scalar};
 
-use crate::widgets::format::{Short, or_absent};
 use crate::widgets::glyphs::Glyphs;
 use crate::widgets::theme::{Ramp, Role, Theme};
 
@@ -81,20 +80,6 @@ impl<'a> Look<'a> {
     /// A text with a meaning.
     pub fn piece<'t>(&self, text: &'t str, role: Role) -> StyledText<'t> {
         (text, self.theme.style(role))
-    }
-
-    /// A reading as text, in the style that says how good it is: of now, late, or absent.
-    pub fn reading<T>(
-        &self,
-        reading: &Reading<T>,
-        format: impl FnOnce(&T) -> Short,
-    ) -> (Short, Style) {
-        let role = match reading {
-            Reading::Value(_) => Role::Text,
-            Reading::Late(Some(_)) => Role::Late,
-            _ => Role::Absent,
-        };
-        (or_absent(reading.last(), format), self.style(role))
     }
 
     /// A pen on the first line of an area.

@@ -5,7 +5,6 @@
 use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use ratatui::widgets::Widget;
 use warpscope_probes::text::shown_as;
 
 use crate::text::clean;
@@ -132,15 +131,6 @@ impl<'b> CellWriter<'b> {
         }
         self.x += cells.len() as u16;
         self
-    }
-
-    /// Draws a widget into the next columns.
-    pub fn widget(&mut self, columns: u16, widget: impl Widget) -> &mut Self {
-        let columns = columns.min(self.rest());
-        if columns > 0 {
-            widget.render(Rect { x: self.x, y: self.y, width: columns, height: 1 }, self.buffer);
-        }
-        self.skip(columns)
     }
 
     /// Writes pieces one after the other.

@@ -26,12 +26,6 @@ impl Scrollbar<'_> {
         let offset = self.offset.min(hidden);
         ((offset * (height - length) + hidden / 2) / hidden, length)
     }
-
-    /// The line of the whole to show first after a click on a line of the bar.
-    pub fn offset_at(&self, line: u16, height: u16) -> usize {
-        let hidden = self.total.saturating_sub(height.into());
-        hidden * usize::from(line) / usize::from(height.max(2) - 1)
-    }
 }
 
 impl Widget for &Scrollbar<'_> {

@@ -17,11 +17,6 @@ pub struct DtypeStrip<'a> {
 }
 
 impl DtypeStrip<'_> {
-    /// Lines needed at a width.
-    pub fn height(&self, width: u16) -> u16 {
-        self.places(width).last().map_or(0, |(_, y, _)| y + 1)
-    }
-
     /// Column and line of every item.
     fn places(&self, width: u16) -> impl Iterator<Item = (u16, u16, &(&str, &str, Role))> {
         let (mut x, mut y) = (0u16, 0u16);

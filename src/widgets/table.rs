@@ -1,9 +1,9 @@
-//! Tables that fit their columns to the room, draw only what is visible, and know what was clicked.
+//! Tables that fit their columns to the room and draw only what is visible.
 
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::{Align, CellWriter, Look, Scrollbar, text_width};
@@ -78,10 +78,6 @@ pub struct Table<'a> {
     pub selected: Option<usize>,
     /// Sorted column.
     pub sort: Option<(usize, Sort)>,
-    /// Leading columns that do not move when the table scrolls sideways.
-    pub frozen: usize,
-    /// Columns after those that are scrolled away.
-    pub skipped: usize,
 }
 
 /// Where a table has put its parts.
@@ -101,17 +97,6 @@ pub struct TableLayout {
     pub more_right: bool,
 }
 
-/// What lies under a point of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableHit {
-    /// The head of this column.
-    Header(usize),
-    /// This row, and this column of it if the point is in one.
-    Row(usize, Option<usize>),
-    /// The scrollbar; rows should start from this one.
-    Scroll(usize),
-}
-
 const GAP: u16 = 2;
 
 /// The first row to show so that the selected one is visible and no room is wasted.
@@ -127,7 +112,7 @@ pub fn scroll_to(offset: usize, selected: Option<usize>, rows: usize, height: us
 impl<'a> Table<'a> {
     /// A table without selection or order.
     pub fn new(look: Look<'a>, columns: &'a [Column<'a>], rows: usize) -> Self {
-        Self { look, columns, rows, offset: 0, selected: None, sort: None, frozen: 0, skipped: 0 }
+        Self { look, columns, rows, offset: 0, selected: None, sort: None }
     }
 
     /// Where everything goes in an area.
@@ -149,9 +134,7 @@ impl<'a> Table<'a> {
 
     /// Chooses columns, gives them widths and puts them beside each other.
     fn place(&self, x: u16, room: u16) -> (Vec<(usize, Range<u16>)>, bool) {
-        let frozen = self.frozen.min(self.columns.len());
-        let first = (frozen + self.skipped).min(self.columns.len());
-        let mut shown: Vec<usize> = (0..frozen).chain(first..self.columns.len()).collect();
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         self.leave_out(&mut shown, room);
         let cut = self.cut(&mut shown, room);
         let mut widths: Vec<u16> = shown.iter().map(|index| self.columns[*index].min).collect();
@@ -230,13 +213,10 @@ impl<'a> Table<'a> {
             }
         }
         if let Some(bar) = layout.scrollbar {
-            self.scrollbar(&layout).render(bar, buffer);
+            let (total, offset) = (self.rows, layout.rows.start);
+            Scrollbar { look: self.look, total, offset }.render(bar, buffer);
         }
         layout
-    }
-
-    fn scrollbar(&self, layout: &TableLayout) -> Scrollbar<'a> {
-        Scrollbar { look: self.look, total: self.rows, offset: layout.rows.start }
     }
 
     fn draw_header(&self, layout: &TableLayout, buffer: &mut Buffer) {
@@ -262,29 +242,6 @@ impl<'a> Table<'a> {
             let end = Rect { x: layout.header.right() - 1, width: 1, ..layout.header };
             self.look.pen(buffer, end).glyph(glyphs.more_right, accent);
         }
-        if self.skipped > 0
-            && let Some((_, span)) = layout.slots.get(self.frozen)
-        {
-            let before = span.start.saturating_sub(1).max(layout.header.x);
-            let at = Rect { x: before, width: 1, ..layout.header };
-            self.look.pen(buffer, at).glyph(glyphs.more_left, accent);
-        }
-    }
-
-    /// What lies under a point of a table with this layout.
-    pub fn hit(&self, layout: &TableLayout, point: Position) -> Option<TableHit> {
-        if let Some(bar) = layout.scrollbar.filter(|bar| bar.contains(point)) {
-            let offset = self.scrollbar(layout).offset_at(point.y - bar.y, bar.height);
-            return Some(TableHit::Scroll(offset));
-        }
-        let column = layout.slots.iter().find(|(_, span)| span.contains(&point.x));
-        let column = column.map(|(index, _)| *index);
-        if layout.header.contains(point) {
-            return column.map(TableHit::Header);
-        }
-        let row = layout.rows.start + usize::from(point.y.checked_sub(layout.body.y)?);
-        let inside = layout.body.contains(point) && layout.rows.contains(&row);
-        inside.then_some(TableHit::Row(row, column))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Amount, BarLine, Bars, Card, Gauge, Look, Paint, Rates, Scale, Spark, StyledText, format,
+    Amount, BarLine, Bars, Card, Gauge, Look, Paint, Rates, Spark, StyledText, format,
     text_width,
 };
 
@@ -105,5 +105,5 @@ fn rates(bench: &CpuDecode, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
         pen.elide(waits, text_width(waits).min(room), look.style(Role::Paused)).skip(2);
     }
     let rest = Rect { x: pen.x(), width: pen.rest(), ..line };
-    BarLine(Bars { look, bars: &bars, scale: Scale::Linear, max: None }).render(rest, buffer);
+    BarLine(Bars { look, bars: &bars }).render(rest, buffer);
 }

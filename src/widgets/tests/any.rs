@@ -9,13 +9,10 @@ fn draw_all(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data) {
     let words: Vec<&str> = data.words.iter().map(String::as_str).collect();
     let word = |index: usize| words.get(index).copied().unwrap_or("");
     let amount = Amount::Now(data.values.first().copied().flatten().unwrap_or(0.5));
-    Gauge::new(look, amount, Ramp::Memory)
-        .label(word(0), data.number)
-        .peak(Some(data.float))
-        .render(area, buffer);
+    Gauge::new(look, amount, Ramp::Memory).label(word(0), data.number).render(area, buffer);
     Spark::new(look, &data.values, Paint::Role(Role::Good)).render(area, buffer);
-    let graph = Graph::new(look, &data.values, (data.float, 10.0)).labels(word(0), word(1));
-    graph.second(&data.values).render(area, buffer);
+    let graph = Graph::new(look, &data.values, (data.float, 10.0));
+    graph.labels(word(0), word(1)).render(area, buffer);
     let bar = |value: &Option<f32>| Bar {
         label: word(0),
         value: value.map(f64::from),
@@ -23,8 +20,7 @@ fn draw_all(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data) {
         role: Role::Info,
     };
     let bars: Vec<_> = data.values.iter().map(bar).collect();
-    let scale = if data.number.is_multiple_of(2) { Scale::Log } else { Scale::Linear };
-    let bars = Bars { look, bars: &bars, scale, max: None };
+    let bars = Bars { look, bars: &bars };
     bars.render(area, buffer);
     BarLine(bars).render(area, buffer);
     let items: Vec<_> = words.iter().map(|word| (*word, *word, Role::Warn)).collect();
@@ -61,10 +57,6 @@ fn draw_frames(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data, wor
     let footer = Footer { look, hints: &hints };
     footer.render(area, buffer);
     assert!(footer.areas(area).all(|(_, place)| place.intersection(area) == place));
-    let titles: Vec<_> = words.iter().map(|word| (*word, *word)).collect();
-    let tabs = Tabs { look, tabs: &titles, active: usize::from(data.number) };
-    tabs.render(area, buffer);
-    tabs.hit(area, data.number);
     let columns: Vec<_> = (words.iter().enumerate())
         .map(|(n, word)| {
             let column = Column::new(word, n as u16, data.number).rank((n % 3) as u8);
@@ -73,12 +65,8 @@ fn draw_frames(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data, wor
         .collect();
     let mut table = Table::new(look, &columns, usize::from(data.number));
     (table.offset, table.selected) = (data.values.len(), Some(data.values.len() / 2));
-    (table.sort, table.frozen, table.skipped) =
-        (Some((0, Sort::Up)), 1, usize::from(data.number % 4));
-    let layout = table.render(area, buffer, |_, _, pen| _ = pen.fit("cell", Style::new()));
-    for point in area.positions() {
-        table.hit(&layout, point);
-    }
+    table.sort = Some((0, Sort::Up));
+    table.render(area, buffer, |_, _, pen| _ = pen.fit("cell", Style::new()));
 }
 
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Cards, popups, tabs, the footer and scrollbars.
+//! Cards, popups, the footer and scrollbars.
 
 use super::*;
 
@@ -92,24 +92,6 @@ fn the_footer_leaves_out_what_matters_least() {
     let area = Rect::new(2, 0, 21, 1);
     let places: Vec<_> = footer.areas(area).map(|(at, place)| (at, place.x, place.width)).collect();
     assert_eq!(places, [(0, 2, 6), (2, 10, 6)]);
-}
-
-#[test]
-fn tabs_shrink_to_their_keys_and_know_what_was_clicked() {
-    const TABS: [(&str, &str); 2] = [("1", "Overview"), ("2", "Bench")];
-    let tabs = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
-        Tabs { look, tabs: &TABS, active: 0 }.render(area, buffer)
-    };
-    assert_drawn((22, 1), tabs, &[" 1 Overview  2 Bench"], &[" 1 Overview  2 Bench"]);
-    assert_drawn((16, 1), tabs, &[" 1 Overview  2"], &[" 1 Overview  2"]);
-    let theme = plain();
-    let tabs = Tabs { look: Look::new(&theme, Glyphs::ascii()), tabs: &TABS, active: 0 };
-    let area = Rect::new(1, 0, 22, 1);
-    assert_eq!(
-        [0, 1, 12, 13, 21, 22].map(|x| tabs.hit(area, x)),
-        [None, Some(0), Some(0), Some(1), Some(1), None]
-    );
-    assert_eq!(tabs.width(22), 21);
 }
 
 #[test]

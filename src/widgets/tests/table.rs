@@ -1,6 +1,4 @@
-//! Rows, columns, clicks and scrolling.
-
-use ratatui::layout::Position;
+//! Rows, columns and scrolling.
 
 use super::*;
 
@@ -53,57 +51,36 @@ fn tables_use_the_room_and_leave_out_what_matters_least() {
 }
 
 #[test]
-fn a_click_finds_head_row_and_scrollbar() {
+fn the_selected_row_is_marked_as_a_whole() {
     let theme = plain();
     let look = Look::new(&theme, Glyphs::unicode());
     let mut buffer = Buffer::empty(Rect::new(0, 0, 48, 8));
     let area = Rect::new(10, 2, 38, 4);
-    let layout = table(look, area, &mut buffer);
-    let mut table = Table::new(look, &COLUMNS, 9);
-    table.offset = 1;
-    let hit = |x, y| table.hit(&layout, Position::new(x, y));
-    assert_eq!(hit(12, 2), Some(TableHit::Header(0)));
-    assert_eq!(hit(30, 2), Some(TableHit::Header(2)));
-    assert_eq!(hit(12, 3), Some(TableHit::Row(1, Some(0))));
-    assert_eq!(hit(16, 5), Some(TableHit::Row(3, None)), "between two columns");
-    assert_eq!(hit(47, 5), Some(TableHit::Scroll(6)));
-    assert_eq!(hit(47, 3), Some(TableHit::Scroll(0)));
-    assert_eq!(hit(12, 6), None);
-    assert_eq!(hit(0, 3), None);
+    table(look, area, &mut buffer);
     let row: Vec<_> =
         (10..46).map(|x| buffer[(x, 5)].modifier.contains(Modifier::REVERSED)).collect();
-    assert!(row.iter().all(|reversed| *reversed), "the selected row is marked as a whole");
+    assert!(row.iter().all(|reversed| *reversed));
     assert!(!buffer[(12, 4)].modifier.contains(Modifier::REVERSED));
 }
 
 #[test]
-fn wide_tables_scroll_sideways_past_frozen_columns() {
+fn columns_without_room_are_cut_off_on_the_right() {
     const COLUMNS: [Column<'_>; 4] = [
         Column::new("what", 4, 4),
         Column::new("H200", 4, 4),
         Column::new("T4", 4, 4),
         Column::new("V100", 4, 4),
     ];
-    let draw = |skipped| {
-        move |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
-            let mut table = Table::new(look, &COLUMNS, 1);
-            (table.frozen, table.skipped) = (1, skipped);
-            table.render(area, buffer, |_, column, pen| {
-                _ = pen.fit(COLUMNS[column].title, Style::new())
-            });
-        }
+    let draw = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
+        Table::new(look, &COLUMNS, 1).render(area, buffer, |_, column, pen| {
+            _ = pen.fit(COLUMNS[column].title, Style::new())
+        });
     };
     assert_drawn(
         (18, 2),
-        draw(0),
+        draw,
         &["what  H200  T4   ›", "what  H200  T4"],
         &["what  H200  T4   >", "what  H200  T4"],
-    );
-    assert_drawn(
-        (18, 2),
-        draw(1),
-        &["what ‹T4    V100", "what  T4    V100"],
-        &["what <T4    V100", "what  T4    V100"],
     );
 }
 

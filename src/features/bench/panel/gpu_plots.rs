@@ -13,7 +13,7 @@ use crate::features::bench::results::Results;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, Scale, format};
+use crate::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, format};
 use crate::worker::precision::{dtype_of, is_default, label, precisions};
 
 /// Kernels as bars: label, colour, kernel.
@@ -139,7 +139,7 @@ fn bars(groups: &[&Group], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             .map(|(label, role, value, text)| Bar { label, value: *value, text, role: *role })
             .collect();
         let place = cut_top(&mut rest, rows.len() as u16);
-        Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(place, buffer);
+        Bars { look, bars: &bars }.render(place, buffer);
     }
 }
 

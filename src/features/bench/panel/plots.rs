@@ -11,7 +11,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Bars, Card, Graph, Look, Paint, Point, Rates, Roof, Roofline, Scale, format, highest,
+    Bars, Card, Graph, Look, Paint, Point, Rates, Roof, Roofline, format, highest,
 };
 
 /// Newest decode rate of every path of the clean profile: label, colour, tokens per second.
@@ -29,7 +29,7 @@ pub(crate) fn rates(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buff
     let rates = Rates::new(&decode_rates(state));
     let bars = rates.bars();
     let place = cut_top(&mut rest, u16::try_from(bars.len()).unwrap_or(u16::MAX));
-    Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(place, buffer);
+    Bars { look, bars: &bars }.render(place, buffer);
     over_time(state, look, rest, buffer);
 }
 
