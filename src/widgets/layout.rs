@@ -18,6 +18,11 @@ pub(crate) fn cut_bottom(area: &mut Rect, rows: u16) -> Rect {
     Rect { y: area.bottom(), height: rows, ..*area }
 }
 
+/// An area without its first and its last column.
+pub(crate) fn inset(area: Rect) -> Rect {
+    Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
+}
+
 /// Cuts `columns` off the right of an area, or as many as there are.
 pub(crate) fn cut_right(area: &mut Rect, columns: u16) -> Rect {
     let columns = columns.min(area.width);

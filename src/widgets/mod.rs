@@ -43,6 +43,7 @@ pub use roofline::{Point, Roof, Roofline};
 pub use scrollbar::Scrollbar;
 pub use spark::Spark;
 pub use strip::DtypeStrip;
+pub(crate) use table::slot;
 pub use table::{Column, Sort, Table, TableLayout, scroll_to};
 pub use tokens::{DecodedTokens, Mark};
 pub use trend::{Level, Step, Trend};
@@ -52,6 +53,7 @@ pub(crate) use wrap::{section, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use ratatui::widgets::Widget;
 use warpscope_probes::{Reading, Scalar};
 
 use crate::widgets::glyphs::Glyphs;
@@ -101,6 +103,38 @@ pub struct Surface<'a> {
 }
 
 impl Surface<'_> {
+    /// Another part of the same screen.
+    pub(crate) fn at(&mut self, area: Rect) -> Surface<'_> {
+        Surface { look: self.look, area, buffer: self.buffer, hits: self.hits }
+    }
+
+    /// Cuts lines off the top, or as many as there are.
+    pub(crate) fn cut_top(&mut self, rows: u16) -> Surface<'_> {
+        let top = layout::cut_top(&mut self.area, rows);
+        self.at(top)
+    }
+
+    /// Cuts lines off the bottom, or as many as there are.
+    pub(crate) fn cut_bottom(&mut self, rows: u16) -> Surface<'_> {
+        let bottom = layout::cut_bottom(&mut self.area, rows);
+        self.at(bottom)
+    }
+
+    /// Draws a frame around it and goes on inside, one column in from the frame.
+    pub(crate) fn frame(&mut self, card: Card<'_>) {
+        self.area = layout::inset(card.render(self.area, self.buffer));
+    }
+
+    /// Draws a widget all over it.
+    pub(crate) fn draw(&mut self, widget: impl Widget) {
+        widget.render(self.area, self.buffer);
+    }
+
+    /// A pen on its first line.
+    pub(crate) fn pen(&mut self) -> CellWriter<'_> {
+        self.look.pen(self.buffer, self.area)
+    }
+
     /// Columns the text of a popup has.
     pub fn page_width(&self) -> usize {
         usize::from(self.area.width.saturating_sub(6)).clamp(10, 100)

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{Align, CellWriter, Look, Scrollbar, text_width};
+use super::{Align, CellWriter, Hit, Look, Scrollbar, Surface, text_width};
 use crate::widgets::theme::Role;
 
 /// How a column takes its room.
@@ -219,6 +219,20 @@ impl<'a> Table<'a> {
         layout
     }
 
+    /// Draws the table, whose rows can be clicked.
+    pub(crate) fn draw(
+        &self,
+        on: Surface<'_>,
+        hit: fn(usize) -> Hit,
+        cell: impl FnMut(usize, usize, &mut CellWriter<'_>),
+    ) -> TableLayout {
+        let layout = self.render(on.area, on.buffer, cell);
+        for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
+            on.hits.add(line, hit(row));
+        }
+        layout
+    }
+
     fn draw_header(&self, layout: &TableLayout, buffer: &mut Buffer) {
         let (style, accent) = (self.look.style(Role::Header), self.look.style(Role::Accent));
         let glyphs = self.look.glyphs;
@@ -245,6 +259,7 @@ impl<'a> Table<'a> {
     }
 }
 
-fn slot(line: Rect, span: &Range<u16>) -> Rect {
+/// The part of a line that a column takes.
+pub(crate) fn slot(line: Rect, span: &Range<u16>) -> Rect {
     Rect { x: span.start, width: span.end.saturating_sub(span.start), ..line }
 }

@@ -1,7 +1,5 @@
 //! The dialog in which a model is named, for the whole tab to answer for.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::model::Model;
 
 use super::view::{Only, Order};
@@ -9,9 +7,8 @@ use super::{Cmd, Compat, Popup};
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
 use crate::features::{Effect, Input, say};
-use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Hit, Look, Popup as Frame, Surface, scroll_to, text_width, wrap};
+use crate::widgets::{Hit, Popup as Frame, Surface, scroll_to, text_width, wrap};
 
 /// Longest path that is taken; that of the system.
 const LONGEST: usize = 4096;
@@ -200,10 +197,10 @@ impl Compat {
 }
 
 /// Draws the dialog: the line, what is said of it, and what can be picked.
-pub(super) fn render(dialog: &Dialog, on: Surface<'_>) {
-    let Surface { look, area, buffer, hits } = on;
+pub(super) fn render(dialog: &Dialog, mut on: Surface<'_>) {
+    let look = on.look;
     let (text, role) = said(&dialog.state);
-    let width = area.width.saturating_sub(4).min(100);
+    let width = on.area.width.saturating_sub(4).min(100);
     let lines = wrap(&text, usize::from(width.saturating_sub(4)).max(1));
     let choices = dialog.choices();
     let height = lines.len() + choices.len().min(MOST_SHOWN) + 5;
@@ -212,32 +209,31 @@ pub(super) fn render(dialog: &Dialog, on: Surface<'_>) {
     let foot = ["enter reads", "tab completes", "esc closes"];
     let foot = foot.map(|text| look.piece(text, Role::Muted));
     let frame = Frame::new(look, width, height).titled(|card| card.left(&title).foot(&foot));
-    let mut inner = frame.render(area, buffer);
-    let line = cut_top(&mut inner, 1);
-    let mut pen = look.pen(buffer, line);
-    pen.put(tail(&dialog.input.text, line.width.saturating_sub(1)), look.style(Role::Text));
+    on.area = frame.render(on.area, on.buffer);
+    let mut line = on.cut_top(1);
+    let room = line.area.width.saturating_sub(1);
+    let mut pen = line.pen();
+    pen.put(tail(&dialog.input.text, room), look.style(Role::Text));
     pen.glyph(look.glyphs.cursor, look.style(Role::Accent));
     for text in &lines {
-        look.pen(buffer, cut_top(&mut inner, 1)).put(text, look.style(role));
+        on.cut_top(1).pen().put(text, look.style(role));
     }
-    cut_top(&mut inner, 1);
-    let first = scroll_to(0, dialog.at, choices.len(), inner.height.into());
-    for ((at, one), row) in choices.iter().enumerate().skip(first).zip(inner.rows()) {
-        choice(one, dialog.at == Some(at), look, row, buffer);
-        hits.add(row, Hit::Row(at));
+    on.cut_top(1);
+    let first = scroll_to(0, dialog.at, choices.len(), on.area.height.into());
+    for ((at, one), row) in choices.iter().enumerate().skip(first).zip(on.area.rows()) {
+        choice(one, dialog.at == Some(at), on.at(row));
+        on.hits.add(row, Hit::Row(at));
     }
 }
 
-fn choice(one: &Choice, selected: bool, look: Look<'_>, row: Rect, buffer: &mut Buffer) {
+fn choice(one: &Choice, selected: bool, mut on: Surface<'_>) {
+    let (look, row) = (on.look, on.area);
     let style = |role| if selected { look.theme.selection() } else { look.style(role) };
-    buffer.set_style(row, style(Role::Text));
-    let mut pen = look.pen(buffer, row);
+    on.buffer.set_style(row, style(Role::Text));
+    let mut pen = on.pen();
     let detail = text_width(&one.detail);
-    pen.elide(
-        &one.name,
-        row.width.saturating_sub(detail.min(row.width / 2) + 2),
-        style(Role::Text),
-    );
+    let room = row.width.saturating_sub(detail.min(row.width / 2) + 2);
+    pen.elide(&one.name, room, style(Role::Text));
     let gap = pen.rest().saturating_sub(detail);
     pen.skip(gap.max(2)).elide(&one.detail, row.width, style(Role::Muted));
 }

@@ -1,18 +1,16 @@
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 use warpscope_probes::Timestamp;
 use warpscope_probes::gpu::Presence;
 
 use super::graphs;
-use super::model::{Card, Fact, Summary};
+use super::model::{Card, Fact, Meter, Summary};
 use crate::features::Shared;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Card as Frame, CellWriter, DtypeStrip, Gauge, Look, Paint, Spark, StyledText, outcome_role,
-    text_width,
+    Amount, Card as Frame, CellWriter, DtypeStrip, Gauge, Look, Paint, Spark, StyledText, Surface,
+    outcome_role, text_width,
 };
 
 /// Fewest lines a graph is worth.
@@ -54,67 +52,70 @@ pub(super) fn strip_height(dtypes: &[(&str, &str, Role)], width: u16) -> u16 {
 /// Draws one GPU. Tells whether that shows values that no summary has.
 pub(crate) fn render(
     shared: &Shared,
-    look: Look<'_>,
     card: &Card,
     (selected, reading): (bool, Option<usize>),
-    area: Rect,
-    buffer: &mut Buffer,
+    mut on: Surface<'_>,
 ) -> bool {
+    let look = on.look;
     let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
     let left = [look.piece(&card.head, title)];
     let facts_shown = if card.is_of_kind { &[][..] } else { &card.facts };
     let right: Vec<StyledText<'_>> =
         facts_shown.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
-    let foot: Vec<StyledText<'_>> = if in_frame(card) {
-        card.state.iter().map(|fact| look.piece(&fact.text, fact.role)).collect()
-    } else {
-        Vec::new()
-    };
+    let foot = if in_frame(card) { &card.state[..] } else { &[] };
+    let foot: Vec<StyledText<'_>> =
+        foot.iter().map(|fact| look.piece(&fact.text, fact.role)).collect();
     let border = if selected { Role::BorderFocus } else { Role::Border };
-    let frame = Frame::new(look).border(border).left(&left).right(&right).foot_left(&foot);
-    let inner = frame.render(area, buffer);
-    let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let width = on.area.width;
+    on.frame(Frame::new(look).border(border).left(&left).right(&right).foot_left(&foot));
     if has_graph(card) {
-        gauges(shared, look, card, &mut rest, buffer);
+        gauges(shared, card, &mut on);
     }
     if !in_frame(card) {
-        facts(look, &card.state, cut_top(&mut rest, 1), buffer);
+        facts(&card.state, on.cut_top(1));
     }
     if !card.dtypes.is_empty() {
-        let line = cut_top(&mut rest, strip_height(&card.dtypes, area.width));
-        DtypeStrip { look, items: &card.dtypes }.render(line, buffer);
+        let strip = DtypeStrip { look, items: &card.dtypes };
+        on.cut_top(strip_height(&card.dtypes, width)).draw(&strip);
     }
     if card.summary.has_line() || card.decode.is_some() {
-        summary(look, (&card.summary, &card.decode), cut_top(&mut rest, 1), buffer);
+        summary((&card.summary, &card.decode), on.cut_top(1));
     }
-    rest.height >= GRAPH_LEAST
+    on.area.height >= GRAPH_LEAST
         && has_graph(card)
-        && graphs::render(shared, look, (card, reading.filter(|_| selected)), rest, buffer)
+        && graphs::render(shared, (card, reading.filter(|_| selected)), on)
 }
 
-fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut Buffer) {
-    let (gpu, memory) = if rest.width < 56 {
-        (cut_top(rest, 1), cut_top(rest, 1))
+fn gauges(shared: &Shared, card: &Card, on: &mut Surface<'_>) {
+    let (gpu, memory) = if on.area.width < 56 {
+        (cut_top(&mut on.area, 1), cut_top(&mut on.area, 1))
     } else {
-        halves(cut_top(rest, 1), 2).into()
+        halves(cut_top(&mut on.area, 1), 2).into()
     };
-    let mut pen = look.pen(buffer, gpu);
-    pen.put("gpu ", look.style(Role::Muted));
-    let mut bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
-    let line = cut_history(&mut bar);
-    let history = shared.store.utilisation(&card.key);
+    let history = Some(shared.store.utilisation(&card.key));
     let label = load_label(std::slice::from_ref(card));
-    Gauge::new(look, card.load.amount, Ramp::Load)
-        .label(&card.load.text, label)
-        .render(bar, buffer);
-    Spark::new(look, history, Paint::Role(Role::Graph)).max(100.0).render(line, buffer);
-    let mut pen = look.pen(buffer, memory);
-    pen.put("mem ", look.style(Role::Muted));
-    let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };
-    let label = text_width(&card.memory.text);
-    Gauge::new(look, card.memory.amount, Ramp::Memory)
-        .label(&card.memory.text, label)
-        .render(bar, buffer);
+    gauge(("gpu ", Ramp::Load), card.load.amount, (&card.load.text, label), history, on.at(gpu));
+    let Meter { amount, text } = &card.memory;
+    gauge(("mem ", Ramp::Memory), *amount, (text, text_width(text)), None, on.at(memory));
+}
+
+/// A gauge behind its name, with the value as text in a column of a width, and its history where there is one.
+pub(super) fn gauge(
+    (name, ramp): (&str, Ramp),
+    amount: Amount,
+    (text, width): (&str, u16),
+    history: Option<&[Option<f32>]>,
+    mut on: Surface<'_>,
+) {
+    let look = on.look;
+    let mut pen = on.pen();
+    pen.put(name, look.style(Role::Muted));
+    on.area = Rect { x: pen.x(), width: pen.rest(), ..on.area };
+    if let Some(values) = history {
+        let line = cut_history(&mut on.area);
+        on.at(line).draw(&Spark::new(look, values, Paint::Role(Role::Graph)).max(100.0));
+    }
+    on.draw(&Gauge::new(look, amount, ramp).label(text, width));
 }
 
 /// Columns that show the loads of all cards: percent, or why there is none.
@@ -123,8 +124,9 @@ pub(super) fn load_label(cards: &[Card]) -> u16 {
 }
 
 /// Short facts beside each other; those at the end are left out until the rest fits.
-pub(crate) fn facts(look: Look<'_>, facts: &[Fact], line: Rect, buffer: &mut Buffer) {
-    let mut pen = look.pen(buffer, line);
+fn facts(facts: &[Fact], mut on: Surface<'_>) {
+    let look = on.look;
+    let mut pen = on.pen();
     for (at, fact) in facts.iter().enumerate() {
         let gap = if at == 0 { 0 } else { 3 };
         let width = text_width(&fact.text);
@@ -138,12 +140,11 @@ pub(crate) fn facts(look: Look<'_>, facts: &[Fact], line: Rect, buffer: &mut Buf
 
 /// What the benchmark reached, how many configurations work, and the failure that matters most.
 pub(super) fn summary(
-    look: Look<'_>,
     (summary, decode): (&Summary, &Option<(Timestamp, String)>),
-    line: Rect,
-    buffer: &mut Buffer,
+    mut on: Surface<'_>,
 ) {
-    let mut pen = look.pen(buffer, line);
+    let look = on.look;
+    let mut pen = on.pen();
     if let Some((_, decode)) = decode {
         pen.put(decode, look.style(Role::Text)).skip(3);
     }

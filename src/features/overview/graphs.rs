@@ -1,16 +1,14 @@
 //! Histories of one GPU beside each other, and the values at the time that is read.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 
 use super::model::Card;
 use crate::features::Shared;
 use crate::store::{MEANS, SPANS, Span, TRACKS, Track, TrackSpec};
 use crate::widgets::format::{self, Short, Units};
-use crate::widgets::layout::{columns, cut_bottom, cut_top};
+use crate::widgets::layout::{columns, cut_bottom};
 use crate::widgets::theme::{Ramp, Role};
-use crate::widgets::{Graph, Look, Paint, highest};
+use crate::widgets::{Graph, Paint, Surface, highest};
 
 /// From this height on a graph has its times below.
 const AXIS_FROM: u16 = 4;
@@ -23,44 +21,41 @@ const MOST: usize = 8;
 /// that no summary shows.
 pub(super) fn render(
     shared: &Shared,
-    look: Look<'_>,
     (card, reading): (&Card, Option<usize>),
-    area: Rect,
-    buffer: &mut Buffer,
+    mut on: Surface<'_>,
 ) -> bool {
     let span = shared.display.span;
     let wanted = TRACKS.iter().filter(|spec| shared.display.has_graph(spec.track));
     let known = wanted.filter(|spec| shared.store.has_span(&card.key, spec.track, span));
-    let most = usize::from(area.width / WIDTH).clamp(1, MOST);
+    let most = usize::from(on.area.width / WIDTH).clamp(1, MOST);
     let shown: Vec<_> = known.take(most).collect();
-    let places = columns(area, shown.len() as u16, 2);
+    let places = columns(on.area, shown.len() as u16, 2);
     for (spec, place) in shown.iter().zip(places) {
-        graph(shared, look, (card, spec, reading), place, buffer);
+        graph(shared, (card, spec, reading), on.at(place));
     }
     shown.iter().any(|spec| spec.is_detail)
 }
 
 fn graph(
     shared: &Shared,
-    look: Look<'_>,
     (card, spec, reading): (&Card, &TrackSpec, Option<usize>),
-    mut place: Rect,
-    buffer: &mut Buffer,
+    mut on: Surface<'_>,
 ) {
+    let look = on.look;
     let (span, units) = (shared.display.span, shared.display.units);
     let fine = || shared.store.span(&card.key, spec.track, span, MEANS);
     let read = reading.map(|back| (SPANS[span], fine(), back));
-    head(look, (spec, units), read, cut_top(&mut place, 1), buffer);
-    if place.height >= AXIS_FROM {
-        axis(look, SPANS[span], cut_bottom(&mut place, 1), buffer);
+    head((spec, units), read, on.cut_top(1));
+    if on.area.height >= AXIS_FROM {
+        axis(SPANS[span], on.cut_bottom(1));
     }
-    let band = spec.track == Track::Clock && place.height >= AXIS_FROM;
-    let band = band.then(|| cut_bottom(&mut place, 1));
+    let band = spec.track == Track::Clock && on.area.height >= AXIS_FROM;
+    let band = band.then(|| cut_bottom(&mut on.area, 1));
     let gpu = shared.frame.gpus.iter().find(|gpu| gpu.key == card.key);
     let ceiling = gpu.and_then(spec.ceiling).map(|top| top as f32);
     let top = ceiling.or_else(|| highest(&fine())).unwrap_or(1.0).max(f32::MIN_POSITIVE);
     let [high, low] = [f64::from(top), 0.0].map(|value| label(spec.track, units, value));
-    let pairs = Graph::new(look, &[], (0.0, top)).labels(&high, &low).columns(place);
+    let pairs = Graph::new(look, &[], (0.0, top)).labels(&high, &low).columns(on.area);
     let values = shared.store.span_in_pairs(&card.key, spec.track, span, pairs);
     let of = (card.key.as_str(), spec.track);
     let read = reading.map(|back| 2 * shared.store.pairs_behind(of, span, pairs, back));
@@ -68,31 +63,27 @@ fn graph(
         Track::Memory => Paint::Ramp(Ramp::Memory),
         _ => Paint::Ramp(Ramp::Graph),
     };
-    Graph::new(look, &values, (0.0, top))
-        .labels(&high, &low)
-        .paint(paint)
-        .reading(read)
-        .render(place, buffer);
+    let graph = Graph::new(look, &values, (0.0, top)).labels(&high, &low);
+    on.draw(&graph.paint(paint).reading(read));
     if let Some(line) = band {
         let columns = u16::try_from(pairs).unwrap_or(line.width).min(line.width);
         let line = Rect { x: line.right() - columns, width: columns, ..line };
-        throttling(shared, look, card, line, buffer);
+        throttling(shared, card, on.at(line));
     }
 }
 
 /// What is drawn; while it is read also its value then.
 fn head(
-    look: Look<'_>,
     (spec, units): (&TrackSpec, Units),
     read: Option<(Span, Vec<Option<f32>>, usize)>,
-    line: Rect,
-    buffer: &mut Buffer,
+    mut on: Surface<'_>,
 ) {
+    let look = on.look;
     let name = match (spec.track, units.fahrenheit) {
         (Track::Temperature, true) => format!("temperature {}F", look.glyphs.degree),
         _ => spec.label.to_owned(),
     };
-    let mut pen = look.pen(buffer, line);
+    let mut pen = on.pen();
     pen.put(&name, look.style(Role::Muted));
     let Some((span, values, back)) = read else { return };
     let value = values.len().checked_sub(back + 1).and_then(|at| values[at]);
@@ -113,7 +104,8 @@ fn label(track: Track, units: Units, value: f64) -> Short {
 }
 
 /// Why clocks were held, over time: heat before power.
-fn throttling(shared: &Shared, look: Look<'_>, card: &Card, line: Rect, buffer: &mut Buffer) {
+fn throttling(shared: &Shared, card: &Card, on: Surface<'_>) {
+    let line = on.area;
     let (span, steps) = (shared.display.span, usize::from(line.width));
     let weights = shared.store.span(&card.key, Track::Throttle, span, steps);
     for (x, weight) in (line.left()..line.right()).zip(weights) {
@@ -122,18 +114,18 @@ fn throttling(shared: &Shared, look: Look<'_>, card: &Card, line: Rect, buffer: 
             Some(weight) if weight > 0.0 => (Role::Warn, "P"),
             _ => continue,
         };
-        buffer[(x, line.y)].set_symbol(symbol).set_style(look.style(role));
+        on.buffer[(x, line.y)].set_symbol(symbol).set_style(on.look.style(role));
     }
 }
 
 /// When the left and the right end of a graph are.
-fn axis(look: Look<'_>, span: Span, line: Rect, buffer: &mut Buffer) {
+fn axis(span: Span, mut on: Surface<'_>) {
+    let (look, line) = (on.look, on.area);
     let ago = Short::of(format_args!("{} ago", span.label));
     let room = line.width.saturating_sub(3);
-    let mut pen = look.pen(buffer, line);
-    pen.skip(4).elide(&ago, room.saturating_sub(5), look.style(Role::Faint));
-    let mut pen = look.pen(buffer, Rect { x: line.x + room, width: line.width - room, ..line });
-    pen.put("now", look.style(Role::Faint));
+    on.pen().skip(4).elide(&ago, room.saturating_sub(5), look.style(Role::Faint));
+    on.area = Rect { x: line.x + room, width: line.width - room, ..line };
+    on.pen().put("now", look.style(Role::Faint));
 }
 
 #[cfg(test)]

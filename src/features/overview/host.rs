@@ -1,18 +1,13 @@
 //! The machine around the GPUs, and what its CPU reaches in the benchmark.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
-use warpscope_probes::units::Bytes;
+use warpscope_probes::units::{Bytes, Percent};
 
+use super::card::gauge;
 use crate::features::{CpuDecode, Shared};
-use crate::widgets::format::Short;
-use crate::widgets::layout::{cut_history, cut_top, halves};
+use crate::widgets::layout::{halves, inset};
 use crate::widgets::theme::{Ramp, Role};
-use crate::widgets::{
-    Amount, BarLine, Bars, Card, Gauge, Look, Paint, Rates, Spark, StyledText, format,
-    text_width,
-};
+use crate::widgets::{Amount, BarLine, Bars, Card, Rates, StyledText, Surface, format, text_width};
 
 /// Features worth a place in the title, by what they are called there.
 const SHOWN: &[(&str, &str)] = &[
@@ -27,29 +22,25 @@ const SHOWN: &[(&str, &str)] = &[
 ];
 
 /// Draws the host at the top of an area: a card, or one line where the room is short.
-pub(crate) fn render(
-    shared: &Shared,
-    look: Look<'_>,
-    is_short: bool,
-    area: &mut Rect,
-    buffer: &mut Buffer,
-) {
+pub(crate) fn render(shared: &Shared, is_short: bool, on: &mut Surface<'_>) {
     let bench = shared.cpu_decode.as_ref();
-    let inner = if area.height >= 18 && !is_short {
-        let line = cut_top(area, if bench.is_some() { 4 } else { 3 });
-        frame(shared, look, line, buffer)
+    let mut inner = if on.area.height >= 18 && !is_short {
+        let mut card = on.cut_top(if bench.is_some() { 4 } else { 3 });
+        frame(shared, &mut card);
+        card
     } else {
-        let line = cut_top(area, 1);
-        Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line }
+        let mut line = on.cut_top(1);
+        line.area = inset(line.area);
+        line
     };
-    let mut rest = inner;
-    use_now(shared, look, cut_top(&mut rest, 1), buffer);
-    if let Some(bench) = bench.filter(|_| rest.height > 0) {
-        rates(bench, look, cut_top(&mut rest, 1), buffer);
+    use_now(shared, inner.cut_top(1));
+    if let Some(bench) = bench.filter(|_| inner.area.height > 0) {
+        rates(bench, inner.cut_top(1));
     }
 }
 
-fn frame(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+fn frame(shared: &Shared, on: &mut Surface<'_>) {
+    let look = on.look;
     let host = &shared.frame.host;
     let name = host.machine.cpu_name.last().map_or("CPU", String::as_str);
     let title = if name.contains("CPU") { name.to_owned() } else { format!("CPU {name}") };
@@ -63,47 +54,34 @@ fn frame(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Re
     facts.extend(SHOWN.iter().filter(|row| has(row.0)).map(|row| row.1.to_owned()));
     let right: Vec<StyledText<'_>> =
         facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    on.frame(Card::new(look).left(&left).right(&right));
 }
 
-fn use_now(shared: &Shared, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+fn use_now(shared: &Shared, mut on: Surface<'_>) {
     let machine = &shared.frame.host.machine;
-    let [cpu, memory] = halves(line, 2);
-    let mut pen = look.pen(buffer, cpu);
-    pen.put("cpu ", look.style(Role::Muted));
-    let mut bar = Rect { x: pen.x(), width: pen.rest(), ..cpu };
-    let history = cut_history(&mut bar);
-    let text = machine
-        .cpu_pct
-        .last()
-        .map_or(Short::of(format::ABSENT), |pct| format::percent(f64::from(pct.0)));
-    Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load)
-        .label(&text, 5)
-        .render(bar, buffer);
-    Spark::new(look, shared.store.cpu(), Paint::Role(Role::Graph))
-        .max(100.0)
-        .render(history, buffer);
+    let [cpu, memory] = halves(on.area, 2);
+    let percent = |pct: &Percent| format::percent(f64::from(pct.0));
+    let text = format::or_absent(machine.cpu_pct.last(), percent);
+    let amount = Amount::of(&machine.cpu_pct, 100.0);
+    gauge(("cpu ", Ramp::Load), amount, (&text, 5), Some(shared.store.cpu()), on.at(cpu));
     let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
     let text = shared.display.units.bytes_of(used, total);
-    let mut pen = look.pen(buffer, memory);
-    pen.put("mem ", look.style(Role::Muted));
-    let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };
     let amount = Amount::of(&machine.memory_used_bytes, total);
-    Gauge::new(look, amount, Ramp::Memory).label(&text, text_width(&text)).render(bar, buffer);
+    gauge(("mem ", Ramp::Memory), amount, (&text, text_width(&text)), None, on.at(memory));
 }
 
 /// Decode rates of the clean profile, beside each other.
-fn rates(bench: &CpuDecode, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+fn rates(bench: &CpuDecode, mut on: Surface<'_>) {
+    let look = on.look;
     let rates = Rates::new(&bench.rates);
     let bars = rates.bars();
-    let mut pen = look.pen(buffer, line);
+    let mut pen = on.pen();
     pen.put("decode tok/s ", look.style(Role::Muted));
     if let Some(waits) = &bench.waits {
         let room = pen.rest() / 3;
         pen.elide(waits, text_width(waits).min(room), look.style(Role::Paused)).skip(2);
     }
-    let rest = Rect { x: pen.x(), width: pen.rest(), ..line };
-    BarLine(Bars { look, bars: &bars }).render(rest, buffer);
+    on.area = Rect { x: pen.x(), width: pen.rest(), ..on.area };
+    on.draw(&BarLine(Bars { look, bars: &bars }));
 }

@@ -1,16 +1,14 @@
 //! What identical GPUs have in common, told once above them.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 use warpscope_probes::Timestamp;
 use warpscope_probes::gpu::Presence;
 
 use super::card::{counts, counts_width, strip_height, summary};
 use super::model::{Card, Summary};
-use crate::widgets::layout::cut_top;
+use crate::widgets::layout::{cut_top, inset};
 use crate::widgets::theme::Role;
-use crate::widgets::{DtypeStrip, Look, text_width};
+use crate::widgets::{DtypeStrip, Surface, text_width};
 
 /// From this width on, number formats and verdicts stand on one line.
 const WIDE: u16 = 150;
@@ -103,10 +101,11 @@ impl Kind {
     }
 
     /// Draws it.
-    pub(super) fn render(&self, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-        let mut rest = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-        let head = cut_top(&mut rest, 1);
-        let mut pen = look.pen(buffer, head);
+    pub(super) fn render(&self, mut on: Surface<'_>) {
+        let (look, area) = (on.look, on.area);
+        on.area = inset(area);
+        let line = cut_top(&mut on.area, 1);
+        let mut pen = look.pen(on.buffer, line);
         pen.put(&self.head, look.style(Role::Title));
         let counted = if area.height == 1 { 2 + counts_width(&self.summary) } else { 0 };
         for fact in &self.facts {
@@ -115,20 +114,19 @@ impl Kind {
             }
             pen.skip(2).put(fact, look.style(Role::Muted));
         }
-        let strip = DtypeStrip { look, items: &self.dtypes };
         if area.height == 1 {
             pen.skip(2);
             return counts(look, &mut pen, &self.summary);
         }
-        if area.width >= WIDE {
-            pen.skip(3);
-            let beside = Rect { x: pen.x(), width: pen.rest(), ..head };
-            strip.render(beside, buffer);
-        } else {
-            strip.render(cut_top(&mut rest, self.strip_height(area.width)), buffer);
+        let strip = DtypeStrip { look, items: &self.dtypes };
+        pen.skip(3);
+        let beside = Rect { x: pen.x(), width: pen.rest(), ..line };
+        match area.width >= WIDE {
+            true => on.at(beside).draw(&strip),
+            false => on.cut_top(self.strip_height(area.width)).draw(&strip),
         }
         if self.summary.has_line() || self.decode.is_some() {
-            summary(look, (&self.summary, &self.decode), cut_top(&mut rest, 1), buffer);
+            summary((&self.summary, &self.decode), on.cut_top(1));
         }
     }
 }

@@ -1,7 +1,5 @@
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
 use super::card::{counts, load_label};
@@ -9,7 +7,7 @@ use super::model::{About, Card};
 use crate::features::Shared;
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Align, CellWriter, Column, Gauge, Hit, Hits, Look, Paint, Spark, Table, text_width,
+    Align, CellWriter, Column, Gauge, Hit, Look, Paint, Spark, Surface, Table, text_width,
 };
 
 const COLUMNS: &[Column<'static>] = &[
@@ -31,23 +29,16 @@ const LOAD: usize = 2;
 const CONFIGS: usize = 8;
 
 /// One row per GPU.
-pub(crate) fn render(
-    shared: &Shared,
-    look: Look<'_>,
-    (cards, selected): (&[Card], usize),
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: Surface<'_>) {
+    let look = on.look;
     let judged = cards.iter().any(|card| card.summary.has_line());
     let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
     let mut table = Table::new(look, columns, cards.len());
     table.selected = Some(selected);
-    let layout = table.layout(area);
     let memory = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
     let load = load_label(cards);
     let mut bars = Vec::new();
-    table.render(area, buffer, |row, column, pen| {
+    let layout = table.draw(on.at(on.area), Hit::Row, |row, column, pen| {
         if matches!(column, 2..=4) {
             bars.push((row, column, pen.x(), pen.rest()));
         } else {
@@ -55,35 +46,29 @@ pub(crate) fn render(
         }
     });
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        hits.add(line, Hit::Row(row));
         if row == selected {
             let ends = bars.iter().filter(|bar| bar.0 == row).map(|bar| (bar.2, bar.2 + bar.3));
-            plain_ground(look, line, ends, buffer);
+            plain_ground(ends, on.at(line));
         }
         for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
             let place = Rect { x: *x, width: *width, ..line };
             let label = if *column == LOAD { load } else { memory };
-            bar(shared, look, &cards[row], (*column, label), place, buffer);
+            bar(shared, &cards[row], (*column, label), on.at(place));
         }
     }
 }
 
 /// Where a selected line is reversed, its bars stand on the plain ground: between reversed blanks nobody sees where they end.
-fn plain_ground(
-    look: Look<'_>,
-    line: Rect,
-    bars: impl Iterator<Item = (u16, u16)>,
-    buffer: &mut Buffer,
-) {
-    if !look.theme.selection().add_modifier.contains(Modifier::REVERSED) {
+fn plain_ground(bars: impl Iterator<Item = (u16, u16)>, on: Surface<'_>) {
+    if !on.look.theme.selection().add_modifier.contains(Modifier::REVERSED) {
         return;
     }
     let Some((begin, end)) = bars.reduce(|all, bar| (all.0.min(bar.0), all.1.max(bar.1))) else {
         return;
     };
-    let x = begin.saturating_sub(1).max(line.x);
-    let width = end.saturating_add(1).min(line.right()).saturating_sub(x);
-    buffer.set_style(Rect { x, width, ..line }, Style::reset());
+    let x = begin.saturating_sub(1).max(on.area.x);
+    let width = end.saturating_add(1).min(on.area.right()).saturating_sub(x);
+    on.buffer.set_style(Rect { x, width, ..on.area }, Style::reset());
 }
 
 fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
@@ -117,14 +102,8 @@ fn head_role(presence: Presence) -> Role {
     }
 }
 
-fn bar(
-    shared: &Shared,
-    look: Look<'_>,
-    card: &Card,
-    (column, label): (usize, u16),
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn bar(shared: &Shared, card: &Card, (column, label): (usize, u16), mut on: Surface<'_>) {
+    let look = on.look;
     if !super::card::has_graph(card) || card.presence == Presence::Lost {
         let word = match (column, card.presence) {
             (LOAD, Presence::Lost) => "lost",
@@ -135,22 +114,17 @@ fn bar(
             _ => "",
         };
         let role = if card.presence == Presence::Lost { Role::Bad } else { Role::Muted };
-        look.pen(buffer, area).fit(word, look.style(role));
+        on.pen().fit(word, look.style(role));
         return;
     }
+    let gauge = |amount, ramp, text| Gauge::new(look, amount, ramp).label(text, label);
     match column {
-        LOAD => Gauge::new(look, card.load.amount, Ramp::Load)
-            .label(&card.load.text, label)
-            .render(area, buffer),
+        LOAD => on.draw(&gauge(card.load.amount, Ramp::Load, &card.load.text)),
         3 => {
             let values = shared.store.utilisation(&card.key);
-            Spark::new(look, values, Paint::Role(Role::Graph)).max(100.0).render(area, buffer);
+            on.draw(&Spark::new(look, values, Paint::Role(Role::Graph)).max(100.0));
         }
-        _ => {
-            Gauge::new(look, card.memory.amount, Ramp::Memory)
-                .label(&card.memory.text, label)
-                .render(area, buffer);
-        }
+        _ => on.draw(&gauge(card.memory.amount, Ramp::Memory, &card.memory.text)),
     }
 }
 
@@ -164,7 +138,7 @@ mod tests {
     use crate::features::{Feature, Settings};
     use crate::widgets::glyphs::Glyphs;
     use crate::widgets::theme::Theme;
-    use crate::widgets::{Surface, svg};
+    use crate::widgets::{Hits, svg};
 
     #[test]
     fn a_load_that_cannot_be_read_says_so_in_full() {

@@ -2,16 +2,15 @@
 
 use std::cmp::Reverse;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::process::Process;
 
 use super::lines::LEAST_PROCESSES;
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, nobody, plain, size};
+use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Column, Look, Sort, Table};
+use crate::widgets::{Align, Column, Sort, Surface, Table};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 3, 4).align(Align::Right),
@@ -57,19 +56,14 @@ fn sorted(processes: &[Process]) -> Vec<&Process> {
 }
 
 /// Draws the list, if it has room for its head and a process; or that there is none.
-pub(super) fn render(
-    shared: &Shared,
-    look: Look<'_>,
-    first: usize,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+pub(super) fn render(shared: &Shared, first: usize, on: Surface<'_>) {
+    let look = on.look;
     let rows = sorted(&shared.frame.processes);
-    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let area = inset(on.area);
     let has_gpu = shared.frame.gpus.iter().any(|gpu| gpu.presence == Presence::Present);
     if rows.is_empty() && has_gpu && shared.display.has_panel("processes") && area.height > 0 {
         let (text, style) = (nobody(&shared.frame), look.style(Role::Muted));
-        buffer.set_stringn(area.x, area.y, text, area.width.into(), style);
+        on.buffer.set_stringn(area.x, area.y, text, area.width.into(), style);
     }
     if wanted(shared) == 0 || area.height < 2 {
         return;
@@ -81,7 +75,7 @@ pub(super) fn render(
     let mut table = Table::new(look, &columns, rows.len());
     table.offset = first;
     table.sort = Some((MEMORY, Sort::Down));
-    table.render(area, buffer, |row, column, pen| {
+    table.render(area, on.buffer, |row, column, pen| {
         let (text, role) = cell(shared, rows[row], shown[column]);
         pen.fit(&text, look.style(role));
     });

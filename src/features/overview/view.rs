@@ -1,6 +1,4 @@
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
 
@@ -8,8 +6,8 @@ use super::lines::Lines;
 use super::model::Card;
 use super::{Overview, card, host, kinds, model, rows, users};
 use crate::features::Shared;
-use crate::widgets::layout::{columns, cut_bottom, cut_top};
-use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
+use crate::widgets::layout::{columns, cut_bottom, cut_top, inset};
+use crate::widgets::{Hit, Notice, Severity as Urgency, Surface};
 
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
@@ -20,63 +18,55 @@ const FEW: usize = 2;
 const ABOVE_ROWS: u16 = 11;
 
 /// Draws the tab.
-pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
+pub(crate) fn render(shared: &Shared, tab: &Overview, mut on: Surface<'_>) {
     let (selected, reading) = (tab.cursor.at, tab.reading);
-    let Surface { look, mut area, buffer, hits } = on;
-    notice(shared, look, &mut area, buffer);
-    let mut cards = model::cards(shared, look.glyphs);
+    notice(shared, &mut on);
+    let mut cards = model::cards(shared, on.look.glyphs);
     let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX);
-    let is_short = rows.saturating_add(ABOVE_ROWS) > area.height;
+    let is_short = rows.saturating_add(ABOVE_ROWS) > on.area.height;
     if shared.display.has_panel("host") {
-        host::render(shared, look, is_short, &mut area, buffer);
+        host::render(shared, is_short, &mut on);
     }
     if cards.is_empty() {
-        waiting(shared, look, area, buffer);
-        return;
+        return waiting(shared, on);
     }
     if !shared.display.has_panel("formats") {
         cards.iter_mut().for_each(|card| card.dtypes.clear());
     }
-    in_common(look, is_short, &mut cards, &mut area, buffer);
-    let mut above = area;
-    cut_bottom(&mut above, users::lines(shared, area.height));
-    let below = match grid(&cards, above) {
+    in_common(is_short, &mut cards, &mut on);
+    let mut above = on.area;
+    cut_bottom(&mut above, users::lines(shared, on.area.height));
+    match grid(&cards, above) {
         Some(places) => {
             let end = places.iter().map(|place| place.bottom()).max().unwrap_or(above.y);
             for (at, (card, place)) in cards.iter().zip(places).enumerate() {
-                if card::render(shared, look, card, (at == selected, reading), place, buffer) {
-                    hits.show_details();
+                if card::render(shared, card, (at == selected, reading), on.at(place)) {
+                    on.hits.show_details();
                 }
-                hits.add(place, Hit::Row(at));
+                on.hits.add(place, Hit::Row(at));
             }
-            Rect { y: end, height: area.bottom() - end, ..area }
+            on.area = Rect { y: end, height: on.area.bottom() - end, ..on.area };
         }
-        None => compact(shared, look, (&cards, selected, reading), area, buffer, hits),
-    };
-    users::render(shared, look, tab.first_process, below, buffer);
+        None => compact(shared, (&cards, selected, reading), &mut on),
+    }
+    users::render(shared, tab.first_process, on);
 }
 
 /// What identical GPUs have in common, above them; beside each where that would take too much room.
-fn in_common(
-    look: Look<'_>,
-    is_short: bool,
-    cards: &mut [Card],
-    area: &mut Rect,
-    buffer: &mut Buffer,
-) {
-    let kinds = kinds::shared(cards, look.glyphs.times);
-    let lines: u16 = kinds.iter().map(|(kind, _)| kind.height(area.width, is_short)).sum();
-    if kinds.is_empty() || lines > area.height / 3 {
+fn in_common(is_short: bool, cards: &mut [Card], on: &mut Surface<'_>) {
+    let (kinds, width) = (kinds::shared(cards, on.look.glyphs.times), on.area.width);
+    let lines: u16 = kinds.iter().map(|(kind, _)| kind.height(width, is_short)).sum();
+    if kinds.is_empty() || lines > on.area.height / 3 {
         return;
     }
     for (kind, alike) in kinds {
         kinds::tell_once(cards, &alike);
-        kind.render(look, cut_top(area, kind.height(area.width, is_short)), buffer);
+        kind.render(on.cut_top(kind.height(width, is_short)));
     }
 }
 
 /// The loudest notice, on one line.
-fn notice(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
+fn notice(shared: &Shared, on: &mut Surface<'_>) {
     let loud = shared.frame.notices.iter().filter(|notice| notice.severity > Severity::Info);
     let Some(notice) = loud.max_by_key(|notice| notice.severity) else { return };
     let severity = match notice.severity {
@@ -84,23 +74,23 @@ fn notice(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer)
         Severity::Warning => Urgency::Warning,
         Severity::Info => Urgency::Info,
     };
-    let line = cut_top(area, 1);
-    let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
     let text = match notice.remedy.is_empty() {
         true => notice.what.clone(),
         false => format!("{} See the notices for remedies.", notice.what),
     };
-    Notice { look, severity, text: &text }.render(inner, buffer);
+    let notice = Notice { look: on.look, severity, text: &text };
+    let line = cut_top(&mut on.area, 1);
+    on.at(inset(line)).draw(&notice);
 }
 
 /// What to say while there is no GPU to show.
-fn waiting(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn waiting(shared: &Shared, mut on: Surface<'_>) {
     let text = match shared.frame.driver.status {
         DriverState::Starting => "Asking the NVIDIA driver; values fill in as they come.",
         _ => "No GPU in view. w adds one from the catalogue as what-if.",
     };
-    let line = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    Notice { look, severity: Urgency::Info, text }.render(line, buffer);
+    let notice = Notice { look: on.look, severity: Urgency::Info, text };
+    on.at(inset(on.area)).draw(&notice);
 }
 
 /// Places for all cards, if they fit with every graph: in as few columns as give graphs a good height, else in those that give them the
@@ -162,30 +152,24 @@ impl Grid {
     }
 }
 
-/// One row per GPU, and the card of the selected one below where there is room. Returns what is left for processes.
+/// One row per GPU, and the card of the selected one below where there is room. What is left is for processes.
 fn compact(
     shared: &Shared,
-    look: Look<'_>,
     (cards, selected, reading): (&[Card], usize, Option<usize>),
-    mut area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) -> Rect {
+    on: &mut Surface<'_>,
+) {
     let shown = cards.get(selected);
     let wanted = Lines {
         rows: u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1),
-        card: shown.map_or(0, |card| card::height(card, area.width)),
+        card: shown.map_or(0, |card| card::height(card, on.area.width)),
         processes: users::wanted(shared),
     };
-    let lines = Lines::divide(area.height, wanted, shown.is_some_and(card::has_graph));
-    let rows = cut_top(&mut area, lines.rows);
-    let inner = Rect { x: rows.x + 1, width: rows.width.saturating_sub(2), ..rows };
-    rows::render(shared, look, (cards, selected), inner, buffer, hits);
-    if let Some(card) = shown.filter(|_| lines.card > 0) {
-        let place = cut_top(&mut area, lines.card);
-        if card::render(shared, look, card, (true, reading), place, buffer) {
-            hits.show_details();
-        }
+    let lines = Lines::divide(on.area.height, wanted, shown.is_some_and(card::has_graph));
+    let rows = cut_top(&mut on.area, lines.rows);
+    rows::render(shared, cards, selected, on.at(inset(rows)));
+    if let Some(card) = shown.filter(|_| lines.card > 0)
+        && card::render(shared, card, (true, reading), on.cut_top(lines.card))
+    {
+        on.hits.show_details();
     }
-    area
 }

@@ -1,17 +1,14 @@
 //! Processes on the GPUs: sorted, filtered, as a list or a tree.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::process::Process;
 
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, kind, nobody, plain, size, uses};
 use crate::features::processes::{Processes, Row, SORTS, SortBy};
 use crate::widgets::format::Short;
-use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Align, Card, CellWriter, Column, Hit, Hits, Look, Notice, Severity, Sort, Surface, Table,
+    Align, Card, CellWriter, Column, Hit, Look, Notice, Severity, Sort, Surface, Table, slot,
 };
 
 use SortBy as By;
@@ -87,11 +84,10 @@ const COLUMNS: &[Spec] = &[
 ];
 
 /// Draws the tab.
-pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
-    let Surface { look, area, buffer, hits } = on;
+pub(crate) fn render(view: &Processes, shared: &Shared, mut on: Surface<'_>) {
+    let look = on.look;
     let rows = view.rows(&shared.frame);
     let title = format!("{} of {} processes", rows.len(), shared.frame.processes.len());
-    let left = [look.piece("Processes", Role::Title)];
     let filter = format!("/{}", view.filter.text);
     let mut right = vec![look.piece(&title, Role::Muted)];
     if !view.filter.text.is_empty() {
@@ -100,32 +96,19 @@ pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
     if shared.settings.readonly {
         right.push(look.piece("read-only", Role::Muted));
     }
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    if rows.is_empty() {
-        let text = if shared.frame.processes.is_empty() {
-            nobody(&shared.frame)
-        } else {
-            "No process matches the filter; Esc clears it.".into()
-        };
-        ratatui::widgets::Widget::render(
-            &Notice { look, severity: Severity::Info, text: &text },
-            cut_top(&mut inner, 1),
-            buffer,
-        );
-        return;
+    on.frame(Card::new(look).left(&[look.piece("Processes", Role::Title)]).right(&right));
+    if !rows.is_empty() {
+        return table((view, shared), &rows, on);
     }
-    table((view, shared), look, &rows, inner, buffer, hits);
+    let text = match shared.frame.processes.is_empty() {
+        true => nobody(&shared.frame),
+        false => "No process matches the filter; Esc clears it.".into(),
+    };
+    on.cut_top(1).draw(&Notice { look, severity: Severity::Info, text: &text });
 }
 
-fn table(
-    (view, shared): (&Processes, &Shared),
-    look: Look<'_>,
-    rows: &[Row],
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+fn table((view, shared): (&Processes, &Shared), rows: &[Row], mut on: Surface<'_>) {
+    let look = on.look;
     let known = shared.survey.is_some();
     let wanted = shared.display.columns.iter();
     let specs = wanted.filter_map(|word| COLUMNS.iter().find(|spec| spec.word == word));
@@ -136,7 +119,7 @@ fn table(
     let direction = if view.spec().descending == view.reverse { Sort::Up } else { Sort::Down };
     table.sort =
         specs.iter().position(|spec| spec.sort == Some(view.sort)).map(|at| (at, direction));
-    let layout = table.render(area, buffer, |row, column, pen| {
+    let layout = table.draw(on.at(on.area), Hit::Row, |row, column, pen| {
         let row = rows[row];
         let spec = specs[column];
         let (text, role) = (spec.text)(shared, &shared.frame.processes[row.at]);
@@ -147,14 +130,8 @@ fn table(
     });
     for (column, span) in &layout.slots {
         if let Some(by) = specs[*column].sort {
-            hits.add(
-                Rect { x: span.start, width: span.end - span.start, ..layout.header },
-                Hit::Sort(position(by)),
-            );
+            on.hits.add(slot(layout.header, span), Hit::Sort(position(by)));
         }
-    }
-    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        hits.add(line, Hit::Row(row));
     }
 }
 

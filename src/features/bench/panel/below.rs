@@ -1,7 +1,5 @@
 //! More about the selected line of a GPU: the text a path writes, how a kernel ran, what headroom means.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_kernels::gpu::Route;
 
 use super::{decoded, lines};
@@ -9,7 +7,7 @@ use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::results::{Dated, Results};
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, StyledText, format};
+use crate::widgets::{Card, Look, Surface, format};
 use crate::worker::precision::{Precision, label};
 use crate::worker::{KernelReport, RangeReport};
 
@@ -17,38 +15,25 @@ use crate::worker::{KernelReport, RangeReport};
 type Said = (&'static str, String);
 
 /// Draws more about the selected line.
-pub(crate) fn render(
-    state: &Bench,
-    bench: &Device,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let lines = bench.lines();
-    match lines.get(state.cursor.at) {
-        Some(Line::Path(profile, way)) => path(&bench.results, (profile, way), look, area, buffer),
+pub(crate) fn render(state: &Bench, bench: &Device, on: Surface<'_>) {
+    match bench.lines().get(state.cursor.at) {
+        Some(Line::Path(profile, way)) => path(&bench.results, (profile, way), on),
         Some(Line::Kernel(report)) => {
             let title = lines::title(&report.value.kernel).unwrap_or_default();
-            let said = kernel(&bench.results, report, look);
-            list((&report.value.kernel, title), &said, look, area, buffer);
+            let said = kernel(&bench.results, report, on.look);
+            list((&report.value.kernel, title), &said, on);
         }
         Some(Line::Range(report)) => {
             let title = "how far it reaches before it leaves the finite numbers";
-            list((&report.value.path, title), &headroom(&report.value), look, area, buffer);
+            list((&report.value.path, title), &headroom(&report.value), on);
         }
         None => {}
     }
 }
 
 /// The tape of the path, and that under another profile where both have room.
-fn path(
-    results: &Results,
-    (profile, way): (&'static str, Precision),
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let both = area.height >= 6;
+fn path(results: &Results, (profile, way): (&'static str, Precision), on: Surface<'_>) {
+    let both = on.area.height >= 6;
     let pair =
         if decoded::PROFILES.contains(&profile) { decoded::PROFILES } else { ["clean", profile] };
     let wanted = pair.iter().filter(|one| both || **one == profile);
@@ -58,28 +43,20 @@ fn path(
             Some(why) => format!("It is not run: {why}."),
             None => "Its text appears here once it has been measured.".to_owned(),
         };
-        list((label(way), way.title), &[("", waits)], look, area, buffer);
-        return;
+        return list((label(way), way.title), &[("", waits)], on);
     }
-    decoded::render(&shown, look, area, buffer);
+    decoded::render(&shown, on);
 }
 
-fn list(
-    (name, title): (&str, &str),
-    said: &[Said],
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn list((name, title): (&str, &str), said: &[Said], mut on: Surface<'_>) {
+    let look = on.look;
     let gap = if title.is_empty() { "" } else { "  " };
     let head = format!("{name}{gap}");
     let left = [look.piece(&head, Role::Title), look.piece(title, Role::Muted)];
-    let inner = Card::new(look).left(&left).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    for (row, (what, text)) in inner.rows().zip(said) {
-        let pieces: [StyledText<'_>; 2] =
-            [look.piece(what, Role::Muted), look.piece(text, Role::Text)];
-        look.pen(buffer, row).pieces(&pieces);
+    on.frame(Card::new(look).left(&left));
+    for (row, (what, text)) in on.area.rows().zip(said) {
+        let pieces = [look.piece(what, Role::Muted), look.piece(text, Role::Text)];
+        on.at(row).pen().pieces(&pieces);
     }
 }
 

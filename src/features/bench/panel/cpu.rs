@@ -1,38 +1,25 @@
 //! The micro decoder on the CPU: rates, ceilings, errors against fp64, and the text it generates.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
-
-use super::{decoded, dtype_label, dtype_role, plots, stage};
+use super::{decoded, dtype_role, plots, stage};
 use crate::features::bench::device::Device;
 use crate::features::bench::{Bench, PATHS};
 use crate::widgets::format::Short;
-use crate::widgets::layout::{cut_bottom, halves};
+use crate::widgets::layout::halves;
 use crate::widgets::theme::Role;
-use crate::widgets::{
-    Align, Card, Column, Hit, Hits, Look, Notice, Severity, StyledText, Table, format,
-};
+use crate::widgets::{Align, Card, Column, Hit, Notice, Severity, Surface, Table, format};
 use crate::worker::PathReport;
 use crate::worker::scheduler::Stage;
 
 /// Draws what is known of the CPU.
-pub(crate) fn render(
-    state: &Bench,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let mut area = area;
-    if state.devices.cpu().results.paths.is_empty() {
-        let inner = frame(state, look, area, buffer);
-        let text = stage::why(state.devices.cpu(), state.devices.now());
-        Notice { look, severity: severity(state.devices.cpu()), text: &text }.render(inner, buffer);
-        return;
+pub(crate) fn render(state: &Bench, mut on: Surface<'_>) {
+    let cpu = state.devices.cpu();
+    if cpu.results.paths.is_empty() {
+        frame(state, &mut on);
+        let text = stage::why(cpu, state.devices.now());
+        return on.draw(&Notice { look: on.look, severity: severity(cpu), text: &text });
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
-    let spare = area.height.saturating_sub(rows);
+    let spare = on.area.height.saturating_sub(rows);
     let decoded = if spare >= 6 { (spare / 3).clamp(8, 10).min(spare) } else { 0 };
     let plots = match spare.saturating_sub(decoded) {
         0..7 => 0,
@@ -40,19 +27,18 @@ pub(crate) fn render(
     };
     let decoded = if plots == 0 && decoded > 0 { spare.min(14) } else { decoded };
     if decoded > 0 {
-        let place = cut_bottom(&mut area, decoded);
         let (_, dtype) = PATHS.get(state.cursor.at).copied().unwrap_or(PATHS[0]);
         let both = decoded::PROFILES.iter().filter_map(|profile| state.path(profile, dtype));
-        decoded::render(&both.collect::<Vec<_>>(), look, place, buffer);
+        decoded::render(&both.collect::<Vec<_>>(), on.cut_bottom(decoded));
     }
     if plots > 0 {
-        let place = cut_bottom(&mut area, plots);
-        let [left, right] = halves(place, 0);
-        plots::rates(state, look, left, buffer);
-        plots::roofline(state, look, right, buffer);
+        let mut place = on.cut_bottom(plots);
+        let [left, right] = halves(place.area, 0);
+        plots::rates(state, place.at(left));
+        plots::roofline(state, place.at(right));
     }
-    let inner = frame(state, look, area, buffer);
-    table(state, look, inner, buffer, hits);
+    frame(state, &mut on);
+    table(state, on);
 }
 
 fn severity(cpu: &Device) -> Severity {
@@ -63,10 +49,11 @@ fn severity(cpu: &Device) -> Severity {
     }
 }
 
-fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let hello = state.devices.cpu().results.hello.as_ref();
-    let name = hello.map_or("CPU".to_owned(), |hello| hello.device_name.clone());
-    let status = stage::why(state.devices.cpu(), state.devices.now());
+fn frame(state: &Bench, on: &mut Surface<'_>) {
+    let (look, cpu) = (on.look, state.devices.cpu());
+    let hello = cpu.results.hello.as_ref();
+    let name = hello.map_or("CPU", |hello| hello.device_name.as_str());
+    let status = stage::why(cpu, state.devices.now());
     let budget = hello.map(|hello| {
         format!(
             "{} thread{}, at most {:.0}% of the CPU{}",
@@ -76,25 +63,14 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
             hello.nice.map_or(String::new(), |nice| format!(", nice {nice}"))
         )
     });
-    let read = state
-        .devices
-        .cpu()
-        .results
-        .ceiling
-        .and_then(|ceiling| ceiling.read_bytes_per_s)
-        .map(|read| format!("reads {}", format::rate(read)));
-    let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
-    let role = stage::word(state.devices.cpu()).1;
-    let mut right: Vec<StyledText<'_>> = vec![look.piece(&status, role)];
-    right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
-    right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
-    let cached = state.devices.cpu().results.reads_a_cache();
-    let note =
-        [look.piece("* fits the last-level cache, so it may read faster than memory", Role::Muted)];
-    let note = if cached { &note[..] } else { &[] };
-    let card = Card::new(look).left(&left).right(&right).foot_left(note);
-    let inner = card.render(area, buffer);
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    let read = cpu.results.ceiling.and_then(|ceiling| ceiling.read_bytes_per_s);
+    let read = read.map(|read| format!("reads {}", format::rate(read)));
+    let left = [look.piece("Micro decoder on ", Role::Title), look.piece(name, Role::Title)];
+    let mut right = vec![look.piece(&status, stage::word(cpu).1)];
+    right.extend(read.iter().chain(&budget).map(|text| look.piece(text, Role::Muted)));
+    let note = "* fits the last-level cache, so it may read faster than memory";
+    let note = cpu.results.reads_a_cache().then(|| look.piece(note, Role::Muted));
+    on.frame(Card::new(look).left(&left).right(&right).foot_left(note.as_slice()));
 }
 
 const COLUMNS: &[Column<'static>] = &[
@@ -109,28 +85,21 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("ANSWER", 14, 30).grows(),
 ];
 
-fn table(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+fn table(state: &Bench, on: Surface<'_>) {
+    let look = on.look;
     let mut table = Table::new(look, COLUMNS, PATHS.len());
     table.selected = Some(state.cursor.at);
-    let layout = table.render(area, buffer, |row, column, pen| {
+    table.draw(on, Hit::Row, |row, column, pen| {
         let (profile, dtype) = PATHS[row];
-        match column {
-            0 => drop(pen.fit(dtype_label(dtype), look.style(dtype_role(dtype)))),
-            1 => drop(pen.fit(profile, look.style(Role::Muted))),
-            _ => match state.path(profile, dtype) {
-                Some(report) => {
-                    let (text, role) = cell(report, column);
-                    pen.fit(&text, look.style(role));
-                }
-                None => drop(
-                    pen.fit(if column == 8 { "waiting" } else { "" }, look.style(Role::Absent)),
-                ),
-            },
-        }
+        let (text, role) = match (column, state.path(profile, dtype)) {
+            (0, _) => (dtype.id().to_owned(), dtype_role(dtype)),
+            (1, _) => (profile.to_owned(), Role::Muted),
+            (_, Some(report)) => cell(report, column),
+            (8, None) => ("waiting".to_owned(), Role::Absent),
+            (_, None) => return,
+        };
+        pen.fit(&text, look.style(role));
     });
-    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        hits.add(line, Hit::Row(row));
-    }
 }
 
 fn or_na(value: Option<f64>, text: impl Fn(f64) -> Short) -> (String, Role) {

@@ -1,29 +1,22 @@
 //! The text a path generates, one card for each weight profile.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 use warpscope_kernels::model::piece;
 
-use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, DecodedTokens, Look, Mark};
+use crate::widgets::{Card, DecodedTokens, Mark, Surface};
 use crate::worker::PathReport;
 
 /// Weight profiles with a tape, in the order on screen.
 pub(crate) const PROFILES: [&str; 2] = ["clean", "glm4"];
 
 /// One card below the other, as high as there is room.
-pub(crate) fn render(shown: &[&PathReport], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let mut rest = area;
-    let each = area.height / u16::try_from(shown.len().max(1)).unwrap_or(1);
-    for report in shown {
-        let place = cut_top(&mut rest, each);
-        one(report, look, place, buffer);
-    }
+pub(crate) fn render(shown: &[&PathReport], mut on: Surface<'_>) {
+    let each = on.area.height / u16::try_from(shown.len().max(1)).unwrap_or(1);
+    shown.iter().for_each(|report| one(report, on.cut_top(each)));
 }
 
-fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn one(report: &PathReport, mut on: Surface<'_>) {
+    let look = on.look;
     let title = format!("{} {}", report.label(), report.profile);
     let note = match report.profile.as_str() {
         "glm4" => "synthetic model, the mechanism of llama.cpp #13607",
@@ -44,14 +37,12 @@ fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let mut left = vec![look.piece(&title, Role::Title)];
     left.extend(about.as_ref().map(|text| look.piece(text, Role::Muted)));
     left.extend(bad.as_ref().map(|text| look.piece(text, Role::Bad)));
-    let right = [look.piece(note, Role::Muted)];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    on.frame(Card::new(look).left(&left).right(&[look.piece(note, Role::Muted)]));
     let pieces: Vec<String> = report.tokens.iter().map(|token| piece(*token)).collect();
     let marks = report.tokens.iter().enumerate();
     let marks = marks.map(|(at, token)| mark(report.expected_tokens.get(at), *token));
     let tokens: Vec<(&str, Mark)> = pieces.iter().map(String::as_str).zip(marks).collect();
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    DecodedTokens { look, tokens: &tokens }.render(inner, buffer);
+    on.draw(&DecodedTokens { look, tokens: &tokens });
 }
 
 fn mark(expected: Option<&u32>, token: u32) -> Mark {

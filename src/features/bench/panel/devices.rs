@@ -1,16 +1,13 @@
 //! One line for each GPU and one for the CPU: where its benchmark stands, why, and how fast it decodes.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
-use super::{dtype_role, stage};
+use super::{DTYPES, dtype_role, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
-use crate::widgets::layout::cut_bottom;
+use crate::widgets::layout::{cut_bottom, inset};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, CellWriter, Column, Hit, Hits, Look, Table, format};
-use crate::worker::PathDtype;
+use crate::widgets::{Align, Card, CellWriter, Column, Hit, Look, Surface, Table, format, slot};
 use crate::worker::scheduler::BenchMode;
 
 const COLUMNS: &[Column<'static>] = &[
@@ -24,9 +21,8 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("LAST", 6, 8).align(Align::Right).rank(1),
 ];
 
-/// Number formats of the columns that hold a decode rate.
-const RATES: &[(usize, PathDtype)] =
-    &[(3, PathDtype::Fp32), (4, PathDtype::Fp16), (5, PathDtype::Bf16), (6, PathDtype::Int4)];
+/// The first column that holds a decode rate; one for each of [`DTYPES`].
+const RATES: usize = 3;
 
 /// Height from which on there is a frame.
 pub(crate) const FRAMED: u16 = 30;
@@ -39,55 +35,45 @@ pub(crate) fn height(gpus: usize, room: u16) -> u16 {
 }
 
 /// Draws the list.
-pub(crate) fn render(
-    state: &Bench,
-    gpus: &[&Gpu],
-    look: Look<'_>,
-    (area, framed): (Rect, bool),
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let mut inner = if framed { frame(state, look, area, buffer) } else { inset(area) };
-    let cpu = cut_bottom(&mut inner, 1);
+pub(crate) fn render(state: &Bench, gpus: &[&Gpu], framed: bool, mut on: Surface<'_>) {
+    let look = on.look;
+    if framed {
+        frame(state, &mut on);
+    } else {
+        on.area = inset(on.area);
+    }
+    let cpu = cut_bottom(&mut on.area, 1);
     let selected = state.device.at;
     let mut table = Table::new(look, COLUMNS, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
-    let layout = table.render(inner, buffer, |row, column, pen| {
+    let layout = table.draw(on.at(on.area), Hit::Gpu, |row, column, pen| {
         if let Some(bench) = state.devices.get(&gpus[row].key) {
-            cell(state, look, (gpus[row], bench), column, pen);
+            cell(state, look, (Some(gpus[row]), bench), column, pen);
         }
     });
-    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        hits.add(line, Hit::Gpu(row));
-    }
     for (column, span) in &layout.slots {
-        let at = Rect { x: span.start, width: span.end.saturating_sub(span.start), ..cpu };
-        let mut pen = look.pen(buffer, at);
+        let mut pen = look.pen(on.buffer, slot(cpu, span));
         pen.align = COLUMNS[*column].align;
-        cpu_cell(state, look, *column, &mut pen);
+        cell(state, look, (None, state.devices.cpu()), *column, &mut pen);
     }
     if selected >= gpus.len() {
-        buffer.set_style(cpu.intersection(buffer.area), look.theme.selection());
+        on.buffer.set_style(cpu.intersection(on.buffer.area), look.theme.selection());
     }
-    hits.add(cpu, Hit::Gpu(gpus.len()));
+    on.hits.add(cpu, Hit::Gpu(gpus.len()));
 }
 
-fn inset(area: Rect) -> Rect {
-    Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
-}
-
-fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let gpus = &state.devices;
-    let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
-    let when = match gpus.mode() {
+fn frame(state: &Bench, on: &mut Surface<'_>) {
+    let look = on.look;
+    let when = match state.devices.mode() {
         BenchMode::Off => "off; b starts it",
         BenchMode::Ask => "GPUs once you allow it, the CPU now",
         BenchMode::Auto => "idle GPUs, while this tab is open",
         BenchMode::On => "idle GPUs, also while this tab is closed",
     };
     let budget = budget(state);
+    let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
     let right = [look.piece(when, Role::Text), look.piece(&budget, Role::Muted)];
-    inset(Card::new(look).left(&left).right(&right).render(area, buffer))
+    on.frame(Card::new(look).left(&left).right(&right));
 }
 
 /// What may be taken of each GPU.
@@ -100,19 +86,24 @@ pub(crate) fn budget(state: &Bench) -> String {
     )
 }
 
+/// A cell of a GPU's line, or of the CPU's.
 fn cell(
     state: &Bench,
     look: Look<'_>,
-    on: (&Gpu, &Device),
+    (gpu, bench): (Option<&Gpu>, &Device),
     column: usize,
     pen: &mut CellWriter<'_>,
 ) {
-    let (gpu, bench) = on;
     let results = &bench.results;
     match column {
         0 => {
-            let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-            pen.put(&format!("{} ", gpu.index), look.style(Role::Muted));
+            let name = match gpu {
+                Some(gpu) => gpu.identity.name.last().map_or("GPU", String::as_str),
+                None => results.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str()),
+            };
+            if let Some(gpu) = gpu {
+                pen.put(&format!("{} ", gpu.index), look.style(Role::Muted));
+            }
             pen.fit(name, look.style(Role::Text));
         }
         1 => {
@@ -125,65 +116,44 @@ fn cell(
             }
             pen.fit(&stage::why(bench, state.devices.now()), look.style(Role::Text));
         }
+        7 if gpu.is_none() => {}
         7 => {
             let age = results.newest.map(|at| state.devices.at().seconds_since(at).max(0.0));
             pen.fit(&format::or_absent(age, format::duration), look.style(Role::Muted));
         }
         _ if results.is_simulated() => {}
-        _ => {
-            let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
-            let speed = results.speed_of(*dtype);
-            let rate = speed.and_then(|speed| speed.value.decode_tokens_per_s);
-            let old = speed.is_some_and(|speed| bench.is_old(speed.at, state.devices.at()));
-            let role = match rate {
-                None => Role::Absent,
-                Some(_) if old => Role::Late,
-                Some(_) => dtype_role(*dtype),
-            };
-            pen.fit(&format::or_absent(rate, format::count), look.style(role));
-        }
+        _ => rate(state, look, (gpu.is_some(), bench), column, pen),
     }
 }
 
-fn cpu_cell(state: &Bench, look: Look<'_>, column: usize, pen: &mut CellWriter<'_>) {
-    match column {
-        0 => {
-            let name = state
-                .devices
-                .cpu()
-                .results
-                .hello
-                .as_ref()
-                .map_or("CPU", |hello| hello.device_name.as_str());
-            pen.fit(name, look.style(Role::Text));
-        }
-        1 => {
-            let (word, role) = stage::word(state.devices.cpu());
-            pen.fit(word, look.style(role));
-        }
-        2 => {
-            let why = stage::why(state.devices.cpu(), state.devices.now());
-            pen.fit(&why, look.style(Role::Text));
-        }
-        7 => {}
-        _ => {
-            let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
-            let rate = state.path("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
-            let role = if rate.is_some() { dtype_role(*dtype) } else { Role::Absent };
-            pen.fit(&format::or_absent(rate, format::count), look.style(role));
-        }
-    }
+/// How fast a device decodes in the number format of a column.
+fn rate(
+    state: &Bench,
+    look: Look<'_>,
+    (is_gpu, bench): (bool, &Device),
+    column: usize,
+    pen: &mut CellWriter<'_>,
+) {
+    let Some(dtype) = DTYPES.get(column - RATES) else { return };
+    let speed = bench.results.speed_of(*dtype).filter(|_| is_gpu);
+    let path = if is_gpu { speed.map(|one| &one.value) } else { state.path("clean", *dtype) };
+    let rate = path.and_then(|path| path.decode_tokens_per_s);
+    let role = match rate {
+        None => Role::Absent,
+        Some(_) if speed.is_some_and(|one| bench.is_old(one.at, state.devices.at())) => Role::Late,
+        Some(_) => dtype_role(*dtype),
+    };
+    pen.fit(&format::or_absent(rate, format::count), look.style(role));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::dtype_label;
     use super::*;
 
     #[test]
     fn every_column_of_a_rate_is_headed_by_its_format() {
-        for (column, dtype) in RATES {
-            assert_eq!(COLUMNS[*column].title.to_lowercase(), dtype_label(*dtype));
+        for (column, dtype) in COLUMNS[RATES..].iter().zip(DTYPES) {
+            assert_eq!(column.title.to_lowercase(), dtype.id());
         }
     }
 }

@@ -1,16 +1,13 @@
 //! One GPU: why it is measured now or not, what it took and under which conditions, and everything that came out.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
 use super::{below, gpu_plots, lines, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
 use crate::runs::run_log::{Span, Window};
-use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hits, Look, StyledText, format};
+use crate::widgets::{Card, Look, StyledText, Surface, format};
 use crate::worker::Holding;
 
 /// Lines of the frame and the head of the table.
@@ -19,18 +16,11 @@ const FIXED: u16 = 3;
 const ROWS: u16 = 8;
 
 /// Draws everything about one GPU.
-pub(crate) fn render(
-    state: &Bench,
-    (gpu, bench): (&Gpu, &Device),
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let mut area = area;
+pub(crate) fn render(state: &Bench, (gpu, bench): (&Gpu, &Device), mut on: Surface<'_>) {
+    let look = on.look;
     let facts = facts(state, bench, look);
     let needed = FIXED + ROWS + facts.len() as u16;
-    let spare = area.height.saturating_sub(needed);
+    let spare = on.area.height.saturating_sub(needed);
     let below = if spare >= 4 { (spare / 4).clamp(4, 10).min(spare) } else { 0 };
     let plots = match spare.saturating_sub(below) {
         0..8 => 0,
@@ -44,19 +34,18 @@ pub(crate) fn render(
     let alone = plots == 0 && below > 0 && !bench.has_all_paths();
     let below = if alone { spare.min(10) } else { below };
     if below > 0 {
-        below::render(state, bench, look, cut_bottom(&mut area, below), buffer);
+        below::render(state, bench, on.cut_bottom(below));
     }
     if plots > 0 {
-        gpu_plots::render(state, bench, look, cut_bottom(&mut area, plots), buffer);
+        gpu_plots::render(state, bench, on.cut_bottom(plots));
     }
-    let mut inner = frame(state, (gpu, bench), look, area, buffer);
+    frame(state, (gpu, bench), &mut on);
     for pieces in &facts {
-        let line = cut_top(&mut inner, 1);
         let pieces: Vec<StyledText<'_>> =
             pieces.iter().map(|(text, role)| look.piece(text, *role)).collect();
-        look.pen(buffer, line).pieces(&pieces);
+        on.cut_top(1).pen().pieces(&pieces);
     }
-    lines::render(state, bench, look, inner, buffer, hits);
+    lines::render(state, bench, on);
 }
 
 type Fact = (String, Role);
@@ -117,42 +106,34 @@ fn trouble(state: &Bench, bench: &Device) -> Option<Vec<Fact>> {
     Some(vec![(format!("{}: ", newest.0), Role::Warn), (newest.1.value.clone(), Role::Text)])
 }
 
-fn frame(
-    state: &Bench,
-    (gpu, bench): (&Gpu, &Device),
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) -> Rect {
+fn frame(state: &Bench, (gpu, bench): (&Gpu, &Device), on: &mut Surface<'_>) {
+    let (look, results) = (on.look, &bench.results);
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     let title = format!("{} {name}", gpu.index);
     let left = [look.piece(&title, Role::Title)];
-    let age = bench.results.newest.map_or("nothing measured yet".to_owned(), |at| {
+    let age = results.newest.map_or("nothing measured yet".to_owned(), |at| {
         let age = state.devices.at().seconds_since(at).max(0.0);
         format!("newest result {} old", format::duration(age))
     });
-    let simulated = bench.results.is_simulated();
+    let simulated = results.is_simulated();
     let mut right = Vec::new();
     if simulated {
         right.push(look.piece("simulated: right or wrong only, no speeds", Role::Warn));
     }
     right.push(look.piece(&age, Role::Muted));
-    let holding = bench.results.holding.as_ref();
+    let holding = results.holding.as_ref();
     let images = holding.map(images).unwrap_or_default();
-    let held = holding.map(|holding| held(holding, bench.has_worker())).unwrap_or_default();
-    let cached = bench.results.reads_a_cache();
     let mut foot_left = Vec::new();
     if !images.is_empty() {
         foot_left.push(look.piece(&images, Role::Muted));
     }
-    if cached && !simulated {
+    if results.reads_a_cache() && !simulated {
         foot_left.push(look.piece("* fits the second-level cache", Role::Muted));
     }
-    let foot = [look.piece(&held, Role::Muted)];
-    let foot = if held.is_empty() { &foot[..0] } else { &foot[..] };
-    let card = Card::new(look).left(&left).right(&right).foot_left(&foot_left).foot(foot);
-    let inner = card.render(area, buffer);
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    let held = holding.map(|holding| held(holding, bench.has_worker()));
+    let foot = held.as_deref().map(|held| look.piece(held, Role::Muted));
+    let card = Card::new(look).left(&left).right(&right).foot_left(&foot_left);
+    on.frame(card.foot(foot.as_slice()));
 }
 
 /// How the images run here: families that run alike are named together.

@@ -1,8 +1,6 @@
 //! How fast each number format is on one GPU, and where that lies under ceilings measured in the same session.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 use warpscope_kernels::gpu::Route;
 
 use super::{dtype_role, lines};
@@ -11,9 +9,9 @@ use crate::features::bench::device::Device;
 use crate::features::bench::figures::{READ, Unit};
 use crate::features::bench::results::Results;
 use crate::widgets::format::Short;
-use crate::widgets::layout::{columns, cut_top};
+use crate::widgets::layout::{columns, cut_top, inset};
 use crate::widgets::theme::Role;
-use crate::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, format};
+use crate::widgets::{Bar, Bars, Card, Point, Roof, Roofline, Surface, format};
 use crate::worker::precision::{dtype_of, is_default, label, precisions};
 
 /// Kernels as bars: label, colour, kernel.
@@ -56,35 +54,25 @@ type Group = (&'static str, Vec<Measured>);
 const PLOT: u16 = 12;
 
 /// Draws bars on the left and the roofline on the right.
-pub(crate) fn render(
-    state: &Bench,
-    bench: &Device,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+pub(crate) fn render(state: &Bench, bench: &Device, mut on: Surface<'_>) {
     let newest = bench.results.newest;
     let old = newest.is_some_and(|at| bench.is_old(at, state.devices.at()));
-    let groups = groups(bench, old);
-    let [decode, products, reads] = &groups;
-    let count = if area.width >= 150 { 3 } else { 2 };
-    let mut places = columns(area, count, 0).map(Some).chain(std::iter::repeat(None));
-    let mut place = || places.next().flatten().unwrap_or_default();
+    let [decode, products, reads] = &groups(bench, old);
+    let count = if on.area.width >= 150 { 3 } else { 2 };
+    let places: Vec<Rect> = columns(on.area, count, 0).collect();
     // A low plot of several roofs cannot be read; bars can.
-    let plots = area.height >= PLOT;
-    match (count, plots) {
+    match (count, on.area.height >= PLOT) {
         (3, _) => {
-            bars(&[decode, reads], look, place(), buffer);
-            bars(&[products], look, place(), buffer);
+            bars(&[decode, reads], on.at(places[0]));
+            bars(&[products], on.at(places[1]));
         }
-        (_, true) => bars(&[decode, products, reads], look, place(), buffer),
+        (_, true) => bars(&[decode, products, reads], on.at(places[0])),
         (_, false) => {
-            bars(&[decode], look, place(), buffer);
-            bars(&[products], look, place(), buffer);
-            return;
+            bars(&[decode], on.at(places[0]));
+            return bars(&[products], on.at(places[1]));
         }
     }
-    roofline(&bench.results, old, look, place(), buffer);
+    roofline(&bench.results, old, on.at(places[places.len() - 1]));
 }
 
 /// Bars with a heading each.
@@ -118,39 +106,39 @@ fn groups(bench: &Device, old: bool) -> [Group; 3] {
 }
 
 /// As many groups as there is room for.
-fn bars(groups: &[&Group], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn bars(groups: &[&Group], mut on: Surface<'_>) {
+    let look = on.look;
     let mut shown = groups.iter().filter(|group| !group.1.is_empty()).peekable();
     let title = shown.peek().map_or("", |group| group.0);
     let left = [look.piece(title, Role::Title)];
-    let right = [look.piece("bursts, clocks not settled", Role::Muted)];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    on.frame(
+        Card::new(look).left(&left).right(&[look.piece("bursts, clocks not settled", Role::Muted)]),
+    );
     for (at, (heading, rows)) in shown.enumerate() {
         let needed = rows.len() as u16 + u16::from(at > 0) * 2;
-        if at > 0 && needed > rest.height {
+        if at > 0 && needed > on.area.height {
             return;
         }
         if at > 0 {
-            cut_top(&mut rest, 1);
-            look.pen(buffer, cut_top(&mut rest, 1)).fit(heading, look.style(Role::Title));
+            cut_top(&mut on.area, 1);
+            on.cut_top(1).pen().fit(heading, look.style(Role::Title));
         }
         let bars: Vec<Bar<'_>> = rows
             .iter()
             .map(|(label, role, value, text)| Bar { label, value: *value, text, role: *role })
             .collect();
-        let place = cut_top(&mut rest, rows.len() as u16);
-        Bars { look, bars: &bars }.render(place, buffer);
+        on.cut_top(rows.len() as u16).draw(&Bars { look, bars: &bars });
     }
 }
 
 /// Decode and products under what this GPU was seen to be able to do in the same session.
-fn roofline(results: &Results, old: bool, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn roofline(results: &Results, old: bool, mut on: Surface<'_>) {
+    let look = on.look;
     let left = [look.piece("roofline, ceilings measured here", Role::Title)];
-    let inner = Card::new(look).left(&left).render(area, buffer);
+    let inner = Card::new(look).left(&left).render(on.area, on.buffer);
     let Some(bandwidth) = results.read_ceiling() else {
         let text = "The bandwidth of its memory has not been measured in this session.";
-        let inside = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-        look.pen(buffer, inside).fit(text, look.style(Role::Muted));
+        on.at(inset(inner)).pen().fit(text, look.style(Role::Muted));
         return;
     };
     let peaks = alike(results.peaks());
@@ -164,7 +152,7 @@ fn roofline(results: &Results, old: bool, look: Look<'_>, area: Rect, buffer: &m
             Point { label, intensity: *intensity, rate: *rate, role }
         })
         .collect();
-    Roofline { look, bandwidth, roofs: &roofs, points: &points }.render(inner, buffer);
+    on.at(inner).draw(&Roofline { look, bandwidth, roofs: &roofs, points: &points });
 }
 
 /// Peaks that nobody could tell apart in the plot are one.

@@ -1,7 +1,5 @@
 //! What was measured on one GPU, a line each: paths of the micro decoder, kernels, headroom.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{Route, Shape};
@@ -13,7 +11,7 @@ use crate::features::bench::figures::{Figure, Unit};
 use crate::features::bench::results::{Checks, Dated, Results};
 use crate::widgets::format::Short;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Column, Hit, Hits, Look, Table, format};
+use crate::widgets::{Align, Column, Hit, Surface, Table, format};
 use crate::worker::precision::{Precision, dtype_of, label};
 use crate::worker::{KernelReport, PathReport, RangeReport};
 
@@ -39,36 +37,26 @@ fn nothing() -> Cell {
 }
 
 /// Draws the table.
-pub(crate) fn render(
-    state: &Bench,
-    bench: &Device,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+pub(crate) fn render(state: &Bench, bench: &Device, on: Surface<'_>) {
+    let (look, now) = (on.look, state.devices.at());
     let lines = bench.lines();
     let mut table = Table::new(look, COLUMNS, lines.len());
     table.selected = Some(state.cursor.at);
-    let layout = table.render(area, buffer, |row, column, pen| {
+    table.draw(on, Hit::Row, |row, column, pen| {
         let line = &lines[row];
-        let (text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
+        let at = dated(&bench.results, line);
         if column == 7 {
-            let age = dated(&bench.results, line).map(|at| state.devices.at().seconds_since(at));
-            let age = age.map(|age| format::duration(age.max(0.0)).to_string());
-            pen.fit(&age.unwrap_or_default(), look.style(Role::Muted));
+            let age = at.map(|at| format::duration(now.seconds_since(at).max(0.0)));
+            pen.fit(age.as_deref().unwrap_or_default(), look.style(Role::Muted));
             return;
         }
-        let old =
-            dated(&bench.results, line).is_some_and(|at| bench.is_old(at, state.devices.at()));
+        let (text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
+        let old = at.is_some_and(|at| bench.is_old(at, now));
         if old && TIMED.contains(&column) && role == Role::Text {
             role = Role::Late;
         }
         pen.fit(&text, look.style(role));
     });
-    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        hits.add(line, Hit::Row(row));
-    }
 }
 
 /// When a line was measured.

@@ -17,19 +17,14 @@ use warpscope_probes::{Frame, Gpu};
 
 use super::Bench;
 use crate::widgets::Surface;
-use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::worker::PathDtype;
 
 pub(crate) use plots::decode_rates;
 
-/// Number formats of the paths with their labels, in the order on screen.
-pub const DTYPES: &[(PathDtype, &str)] = &[
-    (PathDtype::Fp32, "fp32"),
-    (PathDtype::Fp16, "fp16"),
-    (PathDtype::Bf16, "bf16"),
-    (PathDtype::Int4, "int4"),
-];
+/// Number formats of the paths, in the order on screen.
+pub const DTYPES: &[PathDtype] =
+    &[PathDtype::Fp32, PathDtype::Fp16, PathDtype::Bf16, PathDtype::Int4];
 
 /// The colour of a path.
 pub fn dtype_role(dtype: PathDtype) -> Role {
@@ -41,23 +36,17 @@ pub fn dtype_role(dtype: PathDtype) -> Role {
     }
 }
 
-/// The label of a path.
-pub fn dtype_label(dtype: PathDtype) -> &'static str {
-    DTYPES.iter().find(|row| row.0 == dtype).map_or("", |row| row.1)
-}
-
 /// Draws the tab.
-pub(crate) fn render(state: &Bench, frame: &Frame, on: Surface<'_>) {
-    let Surface { look, mut area, buffer, hits } = on;
+pub(crate) fn render(state: &Bench, frame: &Frame, mut on: Surface<'_>) {
     let gpus: Vec<&Gpu> = state.gpus(frame).collect();
     if !gpus.is_empty() {
-        let room = area.height;
-        let place = cut_top(&mut area, devices::height(gpus.len(), room));
-        devices::render(state, &gpus, look, (place, room >= devices::FRAMED), buffer, hits);
+        let room = on.area.height;
+        let list = on.cut_top(devices::height(gpus.len(), room));
+        devices::render(state, &gpus, room >= devices::FRAMED, list);
     }
     match state.selected_gpu(frame) {
-        Some(on) => gpu::render(state, on, look, area, buffer, hits),
-        None => cpu::render(state, look, area, buffer, hits),
+        Some(gpu) => gpu::render(state, gpu, on),
+        None => cpu::render(state, on),
     }
 }
 
@@ -69,9 +58,9 @@ mod tests {
     #[test]
     fn every_path_has_a_label_and_a_colour_of_its_own() {
         for (profile, dtype) in PATHS {
-            assert!(!dtype_label(*dtype).is_empty() && !profile.is_empty());
+            assert!(!profile.is_empty());
             assert_eq!(
-                DTYPES.iter().filter(|row| dtype_role(row.0) == dtype_role(*dtype)).count(),
+                DTYPES.iter().filter(|other| dtype_role(**other) == dtype_role(*dtype)).count(),
                 1
             );
         }

@@ -1,7 +1,5 @@
 //! One answer in words: short beside the matrix, in full in a popup.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::COSTS;
 
@@ -12,7 +10,7 @@ use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
 use crate::features::compat::{Compat, Line};
 use crate::features::{Feature, Shared};
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Hits, Look, Page, PageWriter, StyledText, outcome_role};
+use crate::widgets::{Card, Hit, Look, Page, PageWriter, StyledText, Surface, outcome_role};
 
 /// Columns the text of a step, a piece of evidence or a fix stands in.
 const INDENT: usize = 4;
@@ -43,54 +41,45 @@ fn named(verdict: &Verdict) -> String {
 }
 
 /// Draws the answer to the selected line beside or below the matrix.
-pub(crate) fn pane(
-    (state, shared): (&Compat, &Shared),
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    if area.height < 3 {
+pub(crate) fn pane(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
+    if on.area.height < 3 {
         return;
     }
-    let width = usize::from(area.width.saturating_sub(4));
-    let height = usize::from(area.height - 2);
-    let (title, fact, mut page) = match (state.selected_line(), state.selected_verdict()) {
+    let look = on.look;
+    let width = usize::from(on.area.width.saturating_sub(4));
+    let height = usize::from(on.area.height - 2);
+    let verdict = state.selected_verdict();
+    let (title, fact, mut page, more) = match (state.selected_line(), &verdict) {
         (Some(Line::Row(row)), Some(verdict)) => {
             let column = state.view.column.at;
             let mut page = part(look, width, |w| plan::write(w, state, row, column, false));
             let left = height.saturating_sub(page.lines.len());
             if left > 0 {
-                page.append(short(look, &verdict, (width, left)));
+                page.append(short(look, verdict, (width, left)));
             }
-            let what_if =
-                state.gpu().and_then(|at| shared.frame.gpus.get(at)).map(|gpu| gpu.presence);
-            let what_if = if what_if == Some(Presence::WhatIf) { "what-if, " } else { "" };
-            (
-                title(look, &verdict, state.verdicts.planned.fits(row, column)).to_vec(),
-                format!("{what_if}{}", verdict.told_by()),
-                page,
-            )
+            let gpu = state.gpu().and_then(|at| shared.frame.gpus.get(at));
+            let is_there = gpu.is_none_or(|gpu| gpu.presence != Presence::WhatIf);
+            let what_if = if is_there { "" } else { "what-if, " };
+            let title = title(look, verdict, state.verdicts.planned.fits(row, column)).to_vec();
+            (title, format!("{what_if}{}", verdict.told_by()), page, "enter shows all")
         }
-        (Some(Line::Head { group, rows, .. }), _) => framework(state, look, (group, &rows), width),
+        (Some(Line::Head { group, rows, .. }), _) => {
+            let (title, fact, page) = framework(state, look, (group, &rows), width);
+            (title, fact, page, "enter folds")
+        }
         _ => return,
-    };
-    let more = match state.selected_line() {
-        Some(Line::Head { .. }) => "enter folds",
-        _ => "enter shows all",
     };
     page.lines.truncate(height);
     let left: Vec<StyledText<'_>> =
         title.iter().map(|(text, role)| look.piece(text, *role)).collect();
     let right = [look.piece(&fact, Role::Muted)];
     let foot = [look.piece(more, Role::Muted)];
-    let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).foot(&foot);
-    let inner = card.render(area, buffer);
-    if state.selected_verdict().is_some() {
-        hits.add(area, Hit::Answer);
+    if verdict.is_some() {
+        on.hits.add(on.area, Hit::Answer);
     }
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    page.draw(0, inner, buffer, hits);
+    let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right);
+    on.frame(card.foot(&foot));
+    page.draw(0, on.area, on.buffer, on.hits);
 }
 
 /// The answer for a pane: what matters most first, each part cut short where not everything fits.

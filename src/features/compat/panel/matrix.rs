@@ -1,9 +1,7 @@
 //! The matrix itself: heads of the GPUs, and the lines that are in view.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use ratatui::widgets::Widget;
 use warpscope_probes::Gpu;
 use warpscope_probes::gpu::Presence;
 
@@ -18,7 +16,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Align, CellWriter, Hit, Hits, Look, Scrollbar, Shown, outcome_role, scroll_to, text_width,
+    Align, CellWriter, Hit, Look, Scrollbar, Shown, Surface, outcome_role, scroll_to, text_width,
     verdict_cell,
 };
 
@@ -74,30 +72,30 @@ impl<'a> Matrix<'a> {
     }
 
     /// Draws everything; says what can be clicked, and from where on lines and GPUs are shown.
-    pub(crate) fn render(&self, mut area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-        let bar = cut_right(&mut area, 2);
-        self.heads(&mut area, buffer, hits);
+    pub(crate) fn render(&self, mut on: Surface<'_>) {
+        let bar = cut_right(&mut on.area, 2);
+        self.heads(&mut on);
+        let area = on.area;
         let bar =
             Rect { x: bar.right().saturating_sub(1), width: 1, y: area.y, height: area.height };
         let view = &self.state.view;
         let (selected, count) = (Some(view.row.at), self.lines.len());
-        let mut body = area;
-        let mut first = scroll_to(view.top.0, selected, count, body.height.into());
+        let mut first = scroll_to(view.top.0, selected, count, area.height.into());
         // The framework's name stays in view above its rows.
-        if matches!(self.lines.get(first), Some(Line::Row(_))) && body.height > 2 {
-            let lower = usize::from(body.height) - 1;
+        if matches!(self.lines.get(first), Some(Line::Row(_))) && area.height > 2 {
+            let lower = usize::from(area.height) - 1;
             let below = scroll_to(view.top.0, selected, count, lower);
             if let Some(head) = self.head_above(below) {
                 first = below;
-                self.line(head, cut_top(&mut body, 1), buffer, hits);
+                self.line(head, on.cut_top(1));
             }
         }
-        for (at, line) in (first..count).zip(body.rows()) {
-            self.line(at, line, buffer, hits);
+        for (at, line) in (first..count).zip(on.area.rows()) {
+            self.line(at, on.at(line));
         }
-        Scrollbar { look: self.look, total: count, offset: first }.render(bar, buffer);
-        let lines = usize::from(body.height);
-        hits.show(Shown { line: first, lines, column: self.grid.first });
+        on.at(bar).draw(&Scrollbar { look: self.look, total: count, offset: first });
+        let lines = usize::from(on.area.height);
+        on.hits.show(Shown { line: first, lines, column: self.grid.first });
     }
 
     /// The head of the framework whose rows begin above a line.
@@ -111,17 +109,18 @@ impl<'a> Matrix<'a> {
         Rect { x, width: self.grid.pitch, ..line }.intersection(line)
     }
 
-    fn heads(&self, area: &mut Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    fn heads(&self, on: &mut Surface<'_>) {
         let what_if = |column: usize| self.gpus(column).any(|gpu| gpu.presence == Presence::WhatIf);
-        if self.grid.pitch < WORDY && self.grid.columns().any(what_if) && area.height > 9 {
-            self.band(cut_top(area, 1), what_if, buffer);
+        if self.grid.pitch < WORDY && self.grid.columns().any(what_if) && on.area.height > 9 {
+            self.band(on.cut_top(1), what_if);
         }
-        let names = cut_top(area, if self.grid.stacked() { 2 } else { 1 });
-        let facts = cut_top(area, if area.height > 9 { 1 } else { 0 });
+        let names = cut_top(&mut on.area, if self.grid.stacked() { 2 } else { 1 });
+        let rows = u16::from(on.area.height > 9);
+        let facts = cut_top(&mut on.area, rows);
         let header = self.look.style(Role::Header);
         let labels = if facts.height > 0 { facts } else { names };
-        let mut pen =
-            self.look.pen(buffer, Rect { y: labels.bottom().saturating_sub(1), ..labels });
+        let mut labels = on.at(Rect { y: labels.bottom().saturating_sub(1), ..labels });
+        let mut pen = labels.pen();
         pen.skip(INDENT).elide("CONFIGURATION", self.grid.config.saturating_sub(INDENT), header);
         if self.grid.version > 0 {
             pen.put("VERSION", header);
@@ -129,17 +128,17 @@ impl<'a> Matrix<'a> {
         for column in self.grid.columns() {
             let style = self.head_style(column, what_if(column));
             for (line, text) in names.rows().zip(self.name(column)) {
-                centred(self.look, buffer, self.place(column, line), &text, style);
+                centred(on.at(self.place(column, line)), &text, style);
             }
             for line in facts.rows() {
                 let text = self.fact(column, what_if(column));
                 let role = if what_if(column) { Role::WhatIf } else { Role::Muted };
-                centred(self.look, buffer, self.place(column, line), &text, self.look.style(role));
+                centred(on.at(self.place(column, line)), &text, self.look.style(role));
             }
             let height = names.height + facts.height;
-            hits.add(Rect { height, ..self.place(column, names) }, Hit::Gpu(column));
+            on.hits.add(Rect { height, ..self.place(column, names) }, Hit::Gpu(column));
         }
-        self.more(names, buffer);
+        self.more(on.at(names));
     }
 
     fn head_style(&self, column: usize, what_if: bool) -> Style {
@@ -186,8 +185,9 @@ impl<'a> Matrix<'a> {
     }
 
     /// The word what-if above the columns it holds for.
-    fn band(&self, line: Rect, what_if: impl Fn(usize) -> bool, buffer: &mut Buffer) {
+    fn band(&self, mut on: Surface<'_>, what_if: impl Fn(usize) -> bool) {
         const WORD: &str = "what-if";
+        let line = on.area;
         let mut shown = self.grid.columns().filter(|gpu| what_if(*gpu));
         let Some(first) = shown.next() else { return };
         let from = self.place(first, line).x;
@@ -195,63 +195,68 @@ impl<'a> Matrix<'a> {
         let style = self.look.style(Role::WhatIf);
         // One narrow column has no room for the word: it begins further left.
         let from = from.min(until.saturating_sub(text_width(WORD) + 1)).max(line.x);
-        let mut pen = self.look.pen(buffer, Rect { x: from, width: until - from, ..line });
+        on.area = Rect { x: from, width: until - from, ..line };
+        let mut pen = on.pen();
         pen.skip(u16::from(pen.rest() > text_width(WORD))).put(WORD, style);
         let rest = pen.rest().saturating_sub(2);
         pen.skip(1).repeat(self.look.glyphs.horizontal, rest, style);
     }
 
     /// Marks GPUs that are scrolled away.
-    fn more(&self, names: Rect, buffer: &mut Buffer) {
+    fn more(&self, mut on: Surface<'_>) {
         let style = self.look.style(Role::Accent);
-        let line = Rect { height: names.height.min(1), ..names };
+        let line = Rect { height: on.area.height.min(1), ..on.area };
         if self.grid.first > 0 {
             let x = line.x + self.grid.x(self.grid.first).saturating_sub(1);
             let at = Rect { x, width: 1, ..line };
-            self.look.pen(buffer, at).glyph(self.look.glyphs.more_left, style);
+            on.at(at).pen().glyph(self.look.glyphs.more_left, style);
         }
         if self.grid.columns().end < self.state.verdicts.columns.all().len() && line.width > 0 {
             let at = Rect { x: line.right() - 1, width: 1, ..line };
-            self.look.pen(buffer, at).glyph(self.look.glyphs.more_right, style);
+            on.at(at).pen().glyph(self.look.glyphs.more_right, style);
         }
     }
 
-    fn line(&self, at: usize, line: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-        let view = &self.state.view;
+    fn line(&self, at: usize, mut on: Surface<'_>) {
+        let (view, line) = (&self.state.view, on.area);
         let selected = view.row.at == at;
         let selection = self.look.theme.selection();
         if selected {
-            buffer.set_style(line, selection);
+            on.buffer.set_style(line, selection);
         }
         match &self.lines[at] {
-            Line::Head { group, rows, folded } => self.head(*group, (rows, *folded), line, buffer),
-            Line::Row(row) => self.row(*row, line, buffer),
+            Line::Head { group, rows, folded } => self.head(*group, (rows, *folded), on.at(line)),
+            Line::Row(row) => self.row(*row, on.at(line)),
         }
         if selected {
             // Words take the selection's colour, outcomes keep theirs.
-            let words = Rect { width: self.grid.x(self.grid.first), ..line };
-            buffer.set_style(words.intersection(line), selection);
-            buffer.set_style(line, Style::new().add_modifier(selection.add_modifier));
+            on.buffer.set_style(self.words(line), selection);
+            on.buffer.set_style(line, Style::new().add_modifier(selection.add_modifier));
         }
-        self.mark_matches(line, buffer);
-        hits.add(line, Hit::Cell { row: at, column: view.column.at });
+        self.mark_matches(on.at(line));
+        on.hits.add(line, Hit::Cell { row: at, column: view.column.at });
         for column in self.grid.columns() {
             let place = self.place(column, line);
             if selected && column == view.column.at && self.says_something(at) {
-                buffer.set_style(place, self.chosen());
+                on.buffer.set_style(place, self.chosen());
             }
-            hits.add(place, Hit::Cell { row: at, column });
+            on.hits.add(place, Hit::Cell { row: at, column });
         }
     }
 
+    /// The part of a line before its cells.
+    fn words(&self, line: Rect) -> Rect {
+        Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line)
+    }
+
     /// Marks what the filter found in the words of a line.
-    fn mark_matches(&self, line: Rect, buffer: &mut Buffer) {
+    fn mark_matches(&self, on: Surface<'_>) {
         let filter = self.state.view.filter.text.to_lowercase();
-        let words = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
+        let words = self.words(on.area);
         if filter.trim().is_empty() || words.is_empty() {
             return;
         }
-        let letter = |x| buffer[(x, line.y)].symbol().chars().next().unwrap_or(' ');
+        let letter = |x| on.buffer[(x, words.y)].symbol().chars().next().unwrap_or(' ');
         let shown: Vec<char> =
             words.columns().flat_map(|column| letter(column.x).to_lowercase().next()).collect();
         let style = self.look.style(Role::Match);
@@ -259,7 +264,7 @@ impl<'a> Matrix<'a> {
             let word: Vec<char> = word.chars().collect();
             for (start, _) in shown.windows(word.len()).enumerate().filter(|one| one.1 == word) {
                 let found = Rect { x: words.x + start as u16, width: word.len() as u16, ..words };
-                buffer.set_style(found.intersection(words), style);
+                on.buffer.set_style(found.intersection(words), style);
             }
         }
     }
@@ -278,18 +283,12 @@ impl<'a> Matrix<'a> {
         !matches!(self.lines[at], Line::Head { folded: false, .. })
     }
 
-    fn head(
-        &self,
-        group: usize,
-        (rows, folded): (&[usize], bool),
-        line: Rect,
-        buffer: &mut Buffer,
-    ) {
-        let (state, look) = (self.state, self.look);
+    fn head(&self, group: usize, (rows, folded): (&[usize], bool), mut on: Surface<'_>) {
+        let (state, look, line) = (self.state, self.look, on.area);
         let Some(group) = state.verdicts.groups().get(group) else { return };
         let glyph = if folded { look.glyphs.collapsed } else { look.glyphs.expanded };
-        let lead = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
-        let mut pen = look.pen(buffer, lead);
+        let mut lead = on.at(self.words(line));
+        let mut pen = lead.pen();
         pen.glyph(glyph, look.style(Role::Accent))
             .skip(1)
             .put(&group.name, look.style(Role::Title));
@@ -311,24 +310,20 @@ impl<'a> Matrix<'a> {
         for column in self.grid.columns().filter(|_| folded) {
             let Some((outcome, count)) = state.verdicts.gist(rows, column) else { continue };
             let count = Short::of(count);
-            let place = inner(self.place(column, line));
-            let spare = place.width.saturating_sub(1 + text_width(&count));
+            let mut place = on.at(inner(self.place(column, line)));
             let style = look.style(outcome_role(outcome));
-            let mut pen = look.pen(buffer, place);
-            pen.skip(spare / 2).glyph(symbol(look, outcome), style).put(&count, style);
+            let mut pen = place.pen();
+            pen.skip(pen.rest().saturating_sub(1 + text_width(&count)) / 2);
+            pen.glyph(symbol(look, outcome), style).put(&count, style);
         }
     }
 
-    fn row(&self, row: usize, line: Rect, buffer: &mut Buffer) {
-        let (state, look) = (self.state, self.look);
+    fn row(&self, row: usize, mut on: Surface<'_>) {
+        let (state, look, line) = (self.state, self.look, on.area);
         let about = &state.verdicts.all_rows()[row];
-        let mut pen = look.pen(buffer, line);
-        pen.skip(INDENT);
-        pen.elide(
-            &about.config,
-            self.grid.config.saturating_sub(INDENT + 1),
-            look.style(Role::Text),
-        );
+        let mut pen = on.pen();
+        let room = self.grid.config.saturating_sub(INDENT + 1);
+        pen.skip(INDENT).elide(&about.config, room, look.style(Role::Text));
         if self.grid.version > 0 {
             let (word, role) = match about.question.origin {
                 Origin::Known => ("", Role::Muted),
@@ -340,9 +335,10 @@ impl<'a> Matrix<'a> {
         }
         for column in self.grid.columns() {
             let Some(cell) = state.verdicts.cell(row, column) else { continue };
-            let place = inner(self.place(column, line));
-            let mut pen = look.pen(buffer, place);
-            match state.verdicts.planned.way(row, column).filter(|_| place.width >= ROOMY) {
+            let mut place = on.at(inner(self.place(column, line)));
+            let roomy = place.area.width >= ROOMY;
+            let mut pen = place.pen();
+            match state.verdicts.planned.way(row, column).filter(|_| roomy) {
                 Some(way) => planned(look, &mut pen, way, &cell),
                 None => {
                     pen.align = Align::Center;
@@ -384,8 +380,9 @@ pub(crate) fn symbol(look: Look<'_>, outcome: Outcome) -> &'static str {
     outcome.symbol(!look.glyphs.is_unicode)
 }
 
-fn centred(look: Look<'_>, buffer: &mut Buffer, place: Rect, text: &str, style: Style) {
-    let mut pen: CellWriter<'_> = look.pen(buffer, inner(place));
+fn centred(mut on: Surface<'_>, text: &str, style: Style) {
+    on.area = inner(on.area);
+    let mut pen = on.pen();
     pen.align = Align::Center;
     pen.fit(text, style);
 }

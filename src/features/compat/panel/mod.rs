@@ -6,24 +6,23 @@ mod matrix;
 mod names;
 mod plan;
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 
 pub(crate) use answer::{title, whole};
 
 use self::grid::Grid;
 use self::matrix::{Matrix, request, symbol};
 use self::names::whole_name;
-use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
+use crate::widgets::layout::{cut_bottom, cut_right};
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::inspect::ScanProgress;
 
 use crate::engine::plan::{Demand, tokens};
 use crate::engine::{Origin, Outcome};
 use crate::features::Shared;
-use crate::features::compat::view::{Only, Order};
+use crate::features::compat::view::{ONLY, ORDERS, Only, Order};
 use crate::features::compat::{Compat, Line};
+use crate::features::orders::words;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Notice, Severity, Surface, format, outcome_role, text_width};
 
@@ -35,29 +34,22 @@ const BELOW: (u16, u16) = (7, 16);
 const ROOMY: u16 = 14;
 
 /// Draws the tab.
-pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
-    let Surface { look, area, buffer, hits } = on;
+pub(crate) fn render(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     let lines = state.lines();
-    let [area, pane] = places((state, shared), look, area);
-    let mut inner = frame((state, shared), look, &lines, area, buffer);
-    match (lines.is_empty(), shared.frame.gpus.is_empty()) {
-        (false, false) => {
-            if inner.height > 8 {
-                counts((state, shared), look, cut_top(&mut inner, 1), buffer);
-            }
-            Matrix::new((state, shared), look, &lines, inner.width).render(inner, buffer, hits);
-            answer::pane((state, shared), look, pane, buffer, hits);
-        }
-        (_, true) => say(
-            look,
-            "Which GPU? w picks one from the catalogue. Which model? m picks one.",
-            &mut inner,
-            buffer,
-        ),
-        (true, _) => {
-            say(look, "No row matches; Esc clears the filter, f shows all.", &mut inner, buffer)
-        }
+    let [area, pane] = places((state, shared), on.look, on.area);
+    let mut inner = on.at(area);
+    frame(state, shared, &lines, &mut inner);
+    if shared.frame.gpus.is_empty() {
+        return say("Which GPU? w picks one from the catalogue. Which model? m picks one.", inner);
     }
+    if lines.is_empty() {
+        return say("No row matches; Esc clears the filter, f shows all.", inner);
+    }
+    if inner.area.height > 8 {
+        counts(state, shared, inner.cut_top(1));
+    }
+    Matrix::new((state, shared), inner.look, &lines, inner.area.width).render(inner);
+    answer::pane(state, shared, on.at(pane));
 }
 
 /// Matrix and answer: beside each other where the matrix needs little, else below each other, else the matrix alone.
@@ -76,14 +68,9 @@ fn places((state, shared): (&Compat, &Shared), look: Look<'_>, mut area: Rect) -
     [area, pane]
 }
 
-/// The frame with what was set and where the cursor is; returns what is inside.
-fn frame(
-    (state, shared): (&Compat, &Shared),
-    look: Look<'_>,
-    lines: &[Line],
-    area: Rect,
-    buffer: &mut Buffer,
-) -> Rect {
+/// Draws the frame with what was set and where the cursor is.
+fn frame(state: &Compat, shared: &Shared, lines: &[Line], on: &mut Surface<'_>) {
+    let look = on.look;
     let view = &state.view;
     let (all, shown) = (state.verdicts.all_rows().len(), state.verdicts.passing(view).count());
     let count = if shown == all { rows_of(all) } else { format!("{shown} of {}", rows_of(all)) };
@@ -96,10 +83,10 @@ fn frame(
         facts.push(look.piece(&filter, Role::Accent));
     }
     if view.only != Only::All {
-        facts.push(look.piece(view.only.words(), Role::Warn));
+        facts.push(look.piece(words(ONLY, &view.only), Role::Warn));
     }
     if view.order != Order::Given {
-        facts.push(look.piece(view.order.words(), Role::Accent));
+        facts.push(look.piece(words(ORDERS, &view.order), Role::Accent));
     }
     let only_named = shared.frame.gpus.iter().all(|gpu| gpu.presence == Presence::WhatIf);
     if only_named && state.verdicts.assumptions().model.is_none() {
@@ -116,10 +103,8 @@ fn frame(
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
     let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());
     let foot = [look.piece(&place, Role::Muted)];
-    let card = Card::new(look).left(&left).right(&facts);
-    let card = if lines.is_empty() { card } else { card.foot(&foot) };
-    let inner = card.render(area, buffer);
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    let foot = if lines.is_empty() { &[] } else { &foot[..] };
+    on.frame(Card::new(look).left(&left).right(&facts).foot(foot));
 }
 
 /// What plans are made for: `, 8k × 1`.
@@ -150,7 +135,8 @@ fn looking(advance: &ScanProgress) -> String {
 }
 
 /// How many of the rows in view have each outcome on the selected GPU; the words are the legend of the symbols.
-fn counts((state, shared): (&Compat, &Shared), look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
+    let look = on.look;
     let at = state.view.column.at;
     let Some(column) = state.verdicts.columns.all().get(at) else { return };
     let counts = state.verdicts.counts(state.verdicts.passing(&state.view), at);
@@ -166,9 +152,9 @@ fn counts((state, shared): (&Compat, &Shared), look: Look<'_>, line: Rect, buffe
         texts.iter().map(|text| gap + text_width(text)).sum::<u16>() + text_width(&head)
     };
     let long = texts(true);
-    let fits = width(&long, 3) <= line.width;
+    let fits = width(&long, 3) <= on.area.width;
     let (texts, gap) = if fits { (long, 3) } else { (texts(false), 2) };
-    let mut pen = look.pen(buffer, line);
+    let mut pen = on.pen();
     pen.put(&head, look.style(Role::Text));
     for (text, (outcome, _)) in texts.iter().zip(&counts) {
         pen.skip(gap).put(text, look.style(outcome_role(*outcome)));
@@ -189,6 +175,7 @@ fn origin_word(origin: Origin) -> &'static str {
     }
 }
 
-fn say(look: Look<'_>, text: &str, area: &mut Rect, buffer: &mut Buffer) {
-    Notice { look, severity: Severity::Info, text }.render(cut_top(area, 1), buffer);
+fn say(text: &str, mut on: Surface<'_>) {
+    let notice = Notice { look: on.look, severity: Severity::Info, text };
+    on.cut_top(1).draw(&notice);
 }

@@ -1,7 +1,5 @@
 //! What stands beside the map: the worst first, models, owners, and the machine under the cursor.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use warpscope_probes::fleet::{Fleet as Machines, Machine};
 use warpscope_probes::text::printable;
@@ -11,72 +9,51 @@ use crate::features::fleet::Fleet;
 use crate::features::fleet::problems::Problem;
 use crate::features::fleet::summary::Share;
 use crate::widgets::format::{percent, watts};
-use crate::widgets::layout::cut_top;
+use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Hits, Look};
+use crate::widgets::{Card, Hit, Look, Surface};
 
 /// Lines of the smallest card.
 const LEAST: u16 = 3;
 /// Weight from which a problem is drawn as bad.
 const BAD: f64 = 6.5;
 
-pub(super) fn render(
-    tab: &Fleet,
-    machines: &Machines,
-    _shared: &Shared,
-    look: Look<'_>,
-    mut area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+pub(super) fn render(tab: &Fleet, machines: &Machines, mut on: Surface<'_>) {
     let summary = &tab.summary;
     let lines = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).saturating_add(2);
     let (models, owners) = (lines(summary.models.len()), lines(summary.owners.len()));
     let worst = lines(summary.worst.len().max(1));
     // The worst come first; what is left is for the counts, as far as they have room for a line.
-    let counts = (models + owners).min(area.height / 2);
-    let rows = worst.min(area.height - counts);
-    let worst = cut_top(&mut area, rows);
-    problems(tab, machines, look, worst, buffer, hits);
-    let models = models.min(area.height.saturating_sub(LEAST.min(owners)));
+    let counts = (models + owners).min(on.area.height / 2);
+    let rows = worst.min(on.area.height - counts);
+    problems(tab, machines, on.cut_top(rows));
+    let models = models.min(on.area.height.saturating_sub(LEAST.min(owners)));
     for (title, all, rows) in
         [("Models", &summary.models, models), ("Held by", &summary.owners, owners)]
     {
-        if rows.min(area.height) >= LEAST {
-            shares(title, all, look, cut_top(&mut area, rows), buffer);
+        if rows.min(on.area.height) >= LEAST {
+            shares(title, all, on.cut_top(rows));
         }
     }
 }
 
-fn problems(
-    tab: &Fleet,
-    machines: &Machines,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+fn problems(tab: &Fleet, machines: &Machines, mut on: Surface<'_>) {
+    let look = on.look;
     let worst = &tab.summary.worst;
     let count = worst.len().to_string();
     let left = [look.piece("Problems", Role::Title)];
-    let right = [look.piece(&count, Role::Muted)];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    on.frame(Card::new(look).left(&left).right(&[look.piece(&count, Role::Muted)]));
+    let inner = on.area;
     if worst.is_empty() && tab.summary.gpus > 0 {
-        buffer.set_stringn(
-            inner.x,
-            inner.y,
-            "none found",
-            inner.width.into(),
-            look.style(Role::Good),
-        );
+        let good = look.style(Role::Good);
+        on.buffer.set_stringn(inner.x, inner.y, "none found", inner.width.into(), good);
     }
     for (same, row) in grouped(machines, worst).zip(inner.rows()) {
-        buffer.set_line(row.x, row.y, &problem_line(machines, same, look), row.width);
+        on.buffer.set_line(row.x, row.y, &problem_line(machines, same, look), row.width);
         let machine = machines.gpus[same[0].0].machine;
         let place = tab.summary.order.iter().position(|at| *at == machine);
         if let Some(place) = place {
-            hits.add(row, Hit::Row(place));
+            on.hits.add(row, Hit::Row(place));
         }
     }
 }
@@ -108,23 +85,23 @@ fn problem_line(machines: &Machines, same: &[(usize, Problem)], look: Look<'_>) 
     ])
 }
 
-fn shares(title: &str, all: &[Share], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn shares(title: &str, all: &[Share], mut on: Surface<'_>) {
+    let look = on.look;
     let left = [look.piece(title, Role::Title)];
-    let rest = all.len().saturating_sub(usize::from(area.height.saturating_sub(2)));
+    let rest = all.len().saturating_sub(usize::from(on.area.height.saturating_sub(2)));
     let more = format!("{rest} more");
     let foot = [look.piece(&more, Role::Muted)];
     let foot = if rest > 0 { &foot[..] } else { &[] };
-    let inner = Card::new(look).left(&left).foot(foot).render(area, buffer);
+    let inner = Card::new(look).left(&left).foot(foot).render(on.area, on.buffer);
     for (share, row) in all.iter().zip(inner.rows()) {
-        let mut pen =
-            look.pen(buffer, Rect { x: row.x + 1, width: row.width.saturating_sub(2), ..row });
         let busy = share.busy_pct.map_or_else(String::new, |busy| percent(busy).to_string());
         let counts = format!("{:>6} {busy:>5}", share.gpus);
-        let room = pen.rest().saturating_sub(u16::try_from(counts.len()).unwrap_or(u16::MAX));
-        let name = printable(&share.name);
-        pen.elide(&name, room, look.style(Role::Text));
-        pen.skip_to_last(u16::try_from(counts.len()).unwrap_or(u16::MAX));
-        pen.put(&counts, look.style(Role::Muted));
+        let columns = u16::try_from(counts.len()).unwrap_or(u16::MAX);
+        let mut place = on.at(inset(row));
+        let mut pen = place.pen();
+        let room = pen.rest().saturating_sub(columns);
+        pen.elide(&printable(&share.name), room, look.style(Role::Text));
+        pen.skip_to_last(columns).put(&counts, look.style(Role::Muted));
     }
 }
 

@@ -1,6 +1,5 @@
 //! The map: a cell for each GPU beside the names of machines, or one for each machine where there are too many.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use warpscope_probes::fleet::{Fleet as Machines, State};
@@ -13,7 +12,7 @@ use crate::features::fleet::summary::machine as mean;
 use crate::features::fleet::{Fleet, ORDERS};
 use crate::features::orders::words;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Hits, Look, Shown};
+use crate::widgets::{Card, Hit, Look, Shown, Surface};
 
 /// Longest name beside cells.
 const NAME: usize = 16;
@@ -72,15 +71,8 @@ impl Grid {
     }
 }
 
-pub(super) fn render(
-    tab: &Fleet,
-    machines: &Machines,
-    shared: &Shared,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+pub(super) fn render(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: Surface<'_>) {
+    let look = on.look;
     let left =
         [look.piece("Map of ", Role::Title), look.piece(METRICS[tab.metric].title, Role::Title)];
     let filter = format!("/{}", printable(&tab.filter.text));
@@ -88,29 +80,23 @@ pub(super) fn render(
     if !tab.filter.text.is_empty() {
         right.push(look.piece(&filter, Role::Accent));
     }
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let order = &tab.summary.order;
+    on.frame(Card::new(look).left(&left).right(&right));
+    let (inner, order) = (on.area, &tab.summary.order);
     if order.is_empty() {
-        buffer.set_stringn(
-            inner.x,
-            inner.y,
-            "No GPU fits the filter.",
-            inner.width.into(),
-            look.style(Role::Muted),
-        );
+        let (text, muted) = ("No GPU fits the filter.", look.style(Role::Muted));
+        on.buffer.set_stringn(inner.x, inner.y, text, inner.width.into(), muted);
         return;
     }
     let grid = Grid::of(machines, order, inner);
     let first = first_row(tab, grid, order.len());
-    hits.show(Shown { line: first, lines: grid.rows, column: grid.columns });
+    on.hits.show(Shown { line: first, lines: grid.rows, column: grid.columns });
     let shown = order.iter().enumerate().skip(first * grid.columns).take(grid.rows * grid.columns);
     for (place, at) in shown {
         let line = Rect { y: inner.y + offset(place / grid.columns - first), height: 1, ..inner };
         let column = place % grid.columns;
         let cell = if grid.is_dots() {
             if column == 0 {
-                name(machines, *at, Role::Muted, look, grid.name_of(line), buffer);
+                name(machines, *at, Role::Muted, on.at(grid.name_of(line)));
             }
             Rect { x: line.x + offset(grid.name + 1 + column), width: 1, ..line }
         } else {
@@ -118,16 +104,16 @@ pub(super) fn render(
             Rect { x: line.x.saturating_add(offset(column * grid.pitch)), width, ..line }
         };
         let cell = cell.intersection(inner);
-        draw(tab, machines, *at, grid, look, cell, buffer);
+        draw(tab, machines, *at, grid, on.at(cell));
         if let Some(column) = grid.facts {
             let rest =
                 Rect { x: line.x + offset(column), width: line.width - offset(column), ..line };
-            told(machines, *at, shared, look, rest.intersection(inner), buffer);
+            told(machines, *at, shared, on.at(rest.intersection(inner)));
         }
         if place == tab.cursor.at {
-            buffer.set_style(cell, look.theme.selection());
+            on.buffer.set_style(cell, look.theme.selection());
         }
-        hits.add(cell, Hit::Row(place));
+        on.hits.add(cell, Hit::Row(place));
     }
 }
 
@@ -143,19 +129,12 @@ fn first_row(tab: &Fleet, grid: Grid, count: usize) -> usize {
     tab.shown.line.clamp(least, row.max(least)).min(last)
 }
 
-fn draw(
-    tab: &Fleet,
-    machines: &Machines,
-    at: usize,
-    grid: Grid,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn draw(tab: &Fleet, machines: &Machines, at: usize, grid: Grid, mut on: Surface<'_>) {
+    let (look, area) = (on.look, on.area);
     let machine = &machines.machines[at];
     if grid.is_dots() {
         let (glyph, style) = cell(tab, look, machine.state, mean(machines, at, tab.metric));
-        buffer.set_stringn(area.x, area.y, glyph, area.width.into(), style);
+        on.buffer.set_stringn(area.x, area.y, glyph, area.width.into(), style);
         return;
     }
     let role = match machine.state {
@@ -164,7 +143,7 @@ fn draw(
         State::Fresh => Role::Text,
     };
     let label = grid.name_of(area);
-    name(machines, at, role, look, label, buffer);
+    name(machines, at, role, on.at(label));
     let cells = (label.right().saturating_add(1)..area.right()).zip(machine.gpus.clone());
     for (x, gpu) in cells {
         let value = (METRICS[tab.metric].value)(machines, gpu);
@@ -172,21 +151,14 @@ fn draw(
             Some(true) => cell(tab, look, machines.state(gpu), value),
             _ => (look.glyphs.separator, look.style(Role::Faint)),
         };
-        buffer.set_stringn(x, area.y, glyph, 1, style);
+        on.buffer.set_stringn(x, area.y, glyph, 1, style);
     }
 }
 
 /// A machine in words, who holds it last.
-fn told(
-    machines: &Machines,
-    at: usize,
-    shared: &Shared,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let machine = &machines.machines[at];
-    let mut pen = look.pen(buffer, area);
+fn told(machines: &Machines, at: usize, shared: &Shared, mut on: Surface<'_>) {
+    let (look, machine) = (on.look, &machines.machines[at]);
+    let mut pen = on.pen();
     for (fact, width) in facts(machines, machine, shared, look).iter().zip(WIDTHS) {
         let fact = fact.as_deref().unwrap_or_default();
         pen.put(&format!("{fact:>width$}  "), look.style(Role::Text));
@@ -194,15 +166,9 @@ fn told(
     pen.fit(&held_by(machines, machine).unwrap_or_default(), look.style(Role::Muted));
 }
 
-fn name(
-    machines: &Machines,
-    at: usize,
-    role: Role,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    look.pen(buffer, area).fit(&printable(&machines.machines[at].name), look.style(role));
+fn name(machines: &Machines, at: usize, role: Role, mut on: Surface<'_>) {
+    let style = on.look.style(role);
+    on.pen().fit(&printable(&machines.machines[at].name), style);
 }
 
 /// A value as a bar and a colour; what is lost is crossed out.

@@ -3,16 +3,14 @@
 mod lists;
 mod map;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use warpscope_probes::fleet::{Fleet as Machines, State};
 
 use super::Fleet;
 use super::runs::{Run, Runs};
 use crate::features::Shared;
-use crate::widgets::format::{Units, duration, percent, watts};
-use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
+use crate::widgets::format::{duration, percent, watts};
+use crate::widgets::layout::{cut_bottom, cut_right};
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Notice, Severity, Surface, draw_text, outcome_role, text_width};
 
@@ -24,47 +22,38 @@ const ASIDE: u16 = 46;
 const SELECTED: u16 = 4;
 
 /// Draws the tab.
-pub(super) fn render(tab: &Fleet, shared: &Shared, on: Surface<'_>) {
-    let Surface { look, mut area, buffer, hits } = on;
-    let Some(machines) = &tab.machines else { return empty(tab, look, area, buffer) };
+pub(super) fn render(tab: &Fleet, shared: &Shared, mut on: Surface<'_>) {
+    let look = on.look;
+    let Some(machines) = &tab.machines else { return empty(tab, on) };
     if let Some(why) = &tab.trouble {
-        let line = cut_top(&mut area, 1);
+        let line = on.cut_top(1).area;
         let text = format!(" {why}");
-        buffer.set_stringn(line.x, line.y, text, line.width.into(), look.style(Role::Warn));
+        on.buffer.set_stringn(line.x, line.y, text, line.width.into(), look.style(Role::Warn));
     }
-    let line = cut_top(&mut area, 1);
-    head(tab, machines, (look, shared.display.units), line, buffer);
-    let aside = if area.width >= WIDE {
-        cut_right(&mut area, ASIDE)
+    head(tab, machines, shared, on.cut_top(1));
+    let aside = if on.area.width >= WIDE {
+        cut_right(&mut on.area, ASIDE)
     } else {
-        let rows = if area.height >= 16 { area.height / 2 - 2 } else { 0 };
-        cut_bottom(&mut area, rows)
+        let rows = if on.area.height >= 16 { on.area.height / 2 - 2 } else { 0 };
+        cut_bottom(&mut on.area, rows)
     };
-    let rows = if area.height >= 10 { SELECTED } else { 0 };
-    let selected = cut_bottom(&mut area, rows);
-    map::render(tab, machines, shared, look, area, buffer, hits);
-    one(tab, machines, shared, look, selected, buffer);
-    lists::render(tab, machines, shared, look, aside, buffer, hits);
+    let rows = if on.area.height >= 10 { SELECTED } else { 0 };
+    let selected = cut_bottom(&mut on.area, rows);
+    map::render(tab, machines, shared, on.at(on.area));
+    one(tab, machines, shared, on.at(selected));
+    lists::render(tab, machines, on.at(aside));
 }
 
-fn empty(tab: &Fleet, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let text = match &tab.trouble {
-        Some(why) => why.as_str(),
-        None => "warpscope --prometheus URL shows the machines that a server of metrics knows.",
-    };
+fn empty(tab: &Fleet, mut on: Surface<'_>) {
+    let hint = "warpscope --prometheus URL shows the machines that a server of metrics knows.";
+    let text = tab.trouble.as_deref().unwrap_or(hint);
     let severity = if tab.trouble.is_some() { Severity::Error } else { Severity::Info };
-    let notice = Notice { look, severity, text };
-    ratatui::widgets::Widget::render(&notice, area, buffer);
+    on.draw(&Notice { look: on.look, severity, text });
 }
 
 /// How many there are and how they do, and what the answer cost.
-fn head(
-    tab: &Fleet,
-    machines: &Machines,
-    (look, units): (Look<'_>, Units),
-    line: Rect,
-    buffer: &mut Buffer,
-) {
+fn head(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: Surface<'_>) {
+    let (look, units) = (on.look, shared.display.units);
     let summary = &tab.summary;
     let mut facts =
         vec![(format!("{} machines, {} GPUs", summary.order.len(), summary.gpus), Role::Title)];
@@ -85,7 +74,7 @@ fn head(
         let text = format!("{} queries, {size}, {:.1} s", cost.queries, cost.seconds);
         facts.push((text, Role::Faint));
     }
-    let mut pen = look.pen(buffer, line);
+    let mut pen = on.pen();
     pen.skip(1);
     let separator = format!(" {} ", look.glyphs.separator);
     for (at, (text, role)) in facts.iter().enumerate() {
@@ -112,21 +101,15 @@ fn oldest(machines: &Machines) -> String {
 }
 
 /// The machine under the cursor.
-fn one(
-    tab: &Fleet,
-    machines: &Machines,
-    shared: &Shared,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn one(tab: &Fleet, machines: &Machines, shared: &Shared, on: Surface<'_>) {
+    let look = on.look;
     let Some(machine) = tab.selected().and_then(|at| machines.machines.get(at)) else { return };
     let left = [look.piece(&machine.name, Role::Title)];
     let driver = machine.driver.as_ref().map(|driver| format!("driver {driver}"));
     let right: Vec<_> = driver.iter().map(|text| look.piece(text, Role::Muted)).collect();
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let inner = Card::new(look).left(&left).right(&right).render(on.area, on.buffer);
     for (line, row) in lists::about(machines, machine, shared, look).iter().zip(inner.rows()) {
-        buffer.set_line(row.x + 1, row.y, line, row.width.saturating_sub(2));
+        on.buffer.set_line(row.x + 1, row.y, line, row.width.saturating_sub(2));
     }
 }
 

@@ -1,13 +1,12 @@
 //! A run that is being recorded: its kernels, and the last points of the one with most of them as a plot.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_probes::text::printable;
 
 use crate::runs::live::{LiveKernel, LiveRun};
-use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
+use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Level, Look, Table, Trend, format};
+use crate::widgets::{Align, Card, Column, Level, Surface, Table, Trend, format};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("KERNEL", 16, 34).grows(),
@@ -22,52 +21,48 @@ const WIDE: u16 = 100;
 const PLOT: u16 = 6;
 
 /// Draws as many of the runs as have room.
-pub(super) fn render(runs: &[LiveRun], look: Look<'_>, mut area: Rect, buffer: &mut Buffer) {
-    let room = usize::from(area.height / (PLOT + 2)).max(1);
+pub(super) fn render(runs: &[LiveRun], mut on: Surface<'_>) {
+    let room = usize::from(on.area.height / (PLOT + 2)).max(1);
     let shown = runs.len().min(room);
     for (at, run) in runs.iter().take(shown).enumerate() {
-        let rows = area.height / u16::try_from(shown - at).unwrap_or(1);
-        let part = cut_top(&mut area, rows);
-        draw(run, look, part, buffer);
+        let rows = on.area.height / u16::try_from(shown - at).unwrap_or(1);
+        draw(run, on.cut_top(rows));
     }
 }
 
-fn draw(run: &LiveRun, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn draw(run: &LiveRun, mut on: Surface<'_>) {
+    let look = on.look;
     let title = if run.is_over { "Recorded" } else { "Recording" };
     let what = printable(if run.command.is_empty() { &run.file } else { &run.command });
     let what = format!(" {what}");
     let left = [look.piece(title, Role::Title), look.piece(&what, Role::Text)];
     let state = state(run);
     let right = [look.piece(&state, if failed(run) { Role::Warn } else { Role::Muted })];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    on.frame(Card::new(look).left(&left).right(&right));
     let Some(plotted) = run.longest() else {
-        let line = cut_top(&mut inner, 1);
-        look.pen(buffer, line).put("No sample yet.", look.style(Role::Muted));
+        on.cut_top(1).pen().put("No sample yet.", look.style(Role::Muted));
         return;
     };
     if let Some(note) = note(run) {
-        let line = cut_bottom(&mut inner, 1);
-        look.pen(buffer, line).put(&printable(&note), look.style(Role::Warn));
+        on.cut_bottom(1).pen().put(&printable(&note), look.style(Role::Warn));
     }
-    let (list, mut graph) = if inner.width >= WIDE {
-        let half = inner.width / 2;
-        let graph = cut_right(&mut inner, half);
-        (Rect { width: inner.width.saturating_sub(2), ..inner }, graph)
+    let list = if on.area.width >= WIDE {
+        let half = on.area.width / 2;
+        let graph = cut_right(&mut on.area, half);
+        let list = std::mem::replace(&mut on.area, graph);
+        Rect { width: list.width.saturating_sub(2), ..list }
     } else {
         let kernels = u16::try_from(run.kernels.len()).unwrap_or(u16::MAX).saturating_add(1);
-        let beside_a_plot = inner.height.saturating_sub(PLOT + 1);
-        let most = if beside_a_plot < 2 { inner.height } else { beside_a_plot };
-        let list = cut_top(&mut inner, kernels.min(most));
-        (list, inner)
+        let beside_a_plot = on.area.height.saturating_sub(PLOT + 1);
+        let most = if beside_a_plot < 2 { on.area.height } else { beside_a_plot };
+        cut_top(&mut on.area, kernels.min(most))
     };
-    table(run, look, list, buffer);
-    if graph.height > PLOT && run.kernels.len() > 1 {
-        let line = cut_top(&mut graph, 1);
-        look.pen(buffer, line).fit(&printable(&plotted.name()), look.style(Role::Header));
+    table(run, on.at(list));
+    if on.area.height > PLOT && run.kernels.len() > 1 {
+        on.cut_top(1).pen().fit(&printable(&plotted.name()), look.style(Role::Header));
     }
-    if graph.height >= PLOT {
-        plot(plotted, look, graph, buffer);
+    if on.area.height >= PLOT {
+        plot(plotted, on);
     }
 }
 
@@ -99,12 +94,13 @@ fn note(run: &LiveRun) -> Option<String> {
     })
 }
 
-fn table(run: &LiveRun, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn table(run: &LiveRun, on: Surface<'_>) {
+    let look = on.look;
     let table = Table::new(look, COLUMNS, run.kernels.len());
     let time = |ns: Option<f64>| {
         format::or_absent(ns, |ns| format::nanoseconds(ns, look.glyphs)).to_string()
     };
-    table.render(area, buffer, |row, column, pen| {
+    table.render(on.area, on.buffer, |row, column, pen| {
         let kernel = &run.kernels[row];
         let (text, role) = match column {
             0 => (printable(&kernel.name()), Role::Text),
@@ -116,7 +112,7 @@ fn table(run: &LiveRun, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     });
 }
 
-fn plot(kernel: &LiveKernel, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn plot(kernel: &LiveKernel, mut on: Surface<'_>) {
     let of = |one: &crate::runs::compare::Quartiles| {
         Some(Level { lower: one.lower, median: one.median, upper: one.upper })
     };
@@ -125,14 +121,13 @@ fn plot(kernel: &LiveKernel, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         1 => String::new(),
         count => format!("{} points ago", count - 1),
     };
-    let trend = Trend {
-        look,
+    on.draw(&Trend {
+        look: on.look,
         levels: &levels,
         steps: &[],
         cursor: None,
         marked: &[],
         ends: (&first, "last point"),
         text: |ns, look| format::nanoseconds(ns, look.glyphs),
-    };
-    ratatui::widgets::Widget::render(&trend, area, buffer);
+    });
 }

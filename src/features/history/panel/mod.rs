@@ -3,20 +3,17 @@
 mod live;
 mod model;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::Line;
 use warpscope_probes::text::printable;
 
 use crate::features::history::{History, State};
-use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
+use crate::widgets::layout::cut_right;
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Align, Card, Column, Hit, Hits, Look, Notice, Severity, Surface, Table, Trend, format, section,
-    wrap,
+    Align, Card, Column, Hit, Look, Notice, Severity, Surface, Table, Trend, format, section, wrap,
 };
 
-use model::{Details, Model, Row};
+use model::{Details, Model};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("KERNEL", 24, 34).grows(),
@@ -34,42 +31,34 @@ const WIDE: u16 = 110;
 const ASIDE: u16 = 44;
 
 /// Draws the tab.
-pub(crate) fn render(state: &History, on: Surface<'_>) {
-    let Surface { look, mut area, buffer, hits } = on;
+pub(crate) fn render(state: &History, mut on: Surface<'_>) {
     if !state.live.is_empty() {
         let share = if state.trends.is_empty() { 1 } else { 2 };
-        let rows = area.height / share;
-        live::render(&state.live, look, cut_top(&mut area, rows), buffer);
+        let rows = on.area.height / share;
+        live::render(&state.live, on.cut_top(rows));
     }
-    if area.height == 0 {
+    if on.area.height == 0 {
         return;
     }
-    let model = Model::of(state, look);
+    let model = Model::of(state, on.look);
     if model.rows.is_empty() {
-        return empty(state, look, area, buffer);
+        return empty(state, on);
     }
-    let mut rest = area;
     let lines = u16::try_from(model.rows.len()).unwrap_or(u16::MAX).saturating_add(3);
-    let list = cut_top(&mut rest, lines.min((area.height / 3).max(5)));
-    table(state, look, &model, list, buffer, hits);
+    let rows = lines.min((on.area.height / 3).max(5));
+    table(state, &model, on.cut_top(rows));
     if let Some(details) = &model.details {
-        let wide = rest.width >= WIDE && rest.height >= 8;
-        let aside = cut_right(&mut rest, if wide { ASIDE } else { 0 });
-        plot(look, &model, details, wide, rest, buffer);
+        let wide = on.area.width >= WIDE && on.area.height >= 8;
+        let aside = cut_right(&mut on.area, if wide { ASIDE } else { 0 });
+        plot(&model, details, wide, on.at(on.area));
         if wide {
-            beside(look, details, aside, buffer);
+            beside(details, on.at(aside));
         }
     }
 }
 
-fn table(
-    state: &History,
-    look: Look<'_>,
-    model: &Model,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+fn table(state: &History, model: &Model, mut on: Surface<'_>) {
+    let look = on.look;
     let left = [look.piece("History", Role::Title)];
     let filter = format!("/{}", state.filter.text);
     let mut right = vec![look.piece(&model.count, Role::Muted)];
@@ -86,55 +75,37 @@ fn table(
         }
         State::NotRead | State::Read => {}
     }
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    on.frame(Card::new(look).left(&left).right(&right));
     let mut table = Table::new(look, COLUMNS, model.rows.len());
     table.selected = Some(state.cursor.at);
-    let layout = table.render(inner, buffer, |row, column, pen| {
-        let (text, role) = cell(&model.rows[row], column);
-        pen.fit(text, look.style(role));
+    table.draw(on, Hit::Row, |row, column, pen| {
+        let row = &model.rows[row];
+        let role = match column {
+            0 | 3 => Role::Text,
+            4 => row.change,
+            _ => Role::Muted,
+        };
+        pen.fit(&row.cells[column], look.style(role));
     });
-    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        hits.add(line, Hit::Row(row));
-    }
 }
 
-fn cell(row: &Row, column: usize) -> (&str, Role) {
-    match column {
-        0 => (&row.name, Role::Text),
-        1 => (&row.on, Role::Muted),
-        2 => (&row.runs, Role::Muted),
-        3 => (&row.median, Role::Text),
-        4 => (&row.change, row.role),
-        5 => (&row.since, Role::Muted),
-        _ => (&row.commit, Role::Muted),
-    }
-}
-
-fn plot(
-    look: Look<'_>,
-    model: &Model,
-    details: &Details,
-    wide: bool,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn plot(model: &Model, details: &Details, wide: bool, mut on: Surface<'_>) {
+    let look = on.look;
     let left = [look.piece(&details.name, Role::Title)];
     let right = [look.piece(&details.on, Role::Muted)];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    on.frame(Card::new(look).left(&left).right(&right));
     if !wide {
-        let lines = narrow(look, details, usize::from(inner.width));
-        let most = inner.height.saturating_sub(6).clamp(u16::from(inner.height > 2), 5);
+        let lines = narrow(look, details, usize::from(on.area.width));
+        let most = on.area.height.saturating_sub(6).clamp(u16::from(on.area.height > 2), 5);
         let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(most);
-        let below = cut_bottom(&mut inner, rows);
-        for (line, row) in lines.iter().zip(below.rows()) {
-            buffer.set_line(row.x, row.y, line, row.width);
+        let below = on.cut_bottom(rows);
+        for (line, row) in lines.iter().zip(below.area.rows()) {
+            below.buffer.set_line(row.x, row.y, line, row.width);
         }
     }
     let marked: Vec<(usize, &str)> =
         details.marked.iter().map(|(run, letter)| (*run, *letter)).collect();
-    let trend = Trend {
+    on.draw(&Trend {
         look,
         levels: &details.levels,
         steps: &model.steps,
@@ -142,8 +113,7 @@ fn plot(
         marked: &marked,
         ends: (&details.ends.0, &details.ends.1),
         text: |ns, look| format::nanoseconds(ns, look.glyphs),
-    };
-    ratatui::widgets::Widget::render(&trend, inner, buffer);
+    });
 }
 
 /// The run under the cursor in a few lines: the change first, since it is what one looks for.
@@ -171,24 +141,21 @@ fn narrow(look: Look<'_>, details: &Details, width: usize) -> Vec<Line<'static>>
     lines
 }
 
-fn beside(look: Look<'_>, details: &Details, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece("Run", Role::Title)];
-    let inner = Card::new(look).left(&left).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let lines = details
-        .facts
-        .iter()
-        .flat_map(|(label, text, role)| section(look, label, text, *role, inner.width.into()));
-    for (line, row) in lines.zip(inner.rows()) {
-        buffer.set_line(row.x, row.y, &line, row.width);
+fn beside(details: &Details, mut on: Surface<'_>) {
+    let look = on.look;
+    on.frame(Card::new(look).left(&[look.piece("Run", Role::Title)]));
+    let width = on.area.width.into();
+    let facts = details.facts.iter();
+    let lines = facts.flat_map(|(label, text, role)| section(look, label, text, *role, width));
+    for (line, row) in lines.zip(on.area.rows()) {
+        on.buffer.set_line(row.x, row.y, &line, row.width);
     }
 }
 
 /// What there is to say where there is nothing to show.
-fn empty(state: &History, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece("History", Role::Title)];
-    let inner = Card::new(look).left(&left).render(area, buffer);
-    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+fn empty(state: &History, mut on: Surface<'_>) {
+    let look = on.look;
+    on.frame(Card::new(look).left(&[look.piece("History", Role::Title)]));
     let (severity, text, more): (_, &str, &[&str]) = match &state.state {
         State::NotRead | State::Reading => {
             (Severity::Info, "Reading the history of recorded runs.", &[])
@@ -199,30 +166,18 @@ fn empty(state: &History, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         }
         State::Read => (Severity::Info, "No kernel matches the filter; Esc clears it.", &[]),
     };
-    let lines = wrap(text, usize::from(inner.width.saturating_sub(2)).max(1));
+    let lines = wrap(text, usize::from(on.area.width.saturating_sub(2)).max(1));
     for (at, line) in lines.iter().enumerate() {
-        let mut row = cut_top(&mut inner, 1);
-        if at == 0 {
-            let notice = Notice { look, severity, text: line };
-            ratatui::widgets::Widget::render(&notice, row, buffer);
-        } else {
-            cut_left(&mut row);
-            look.pen(buffer, row).put(line, look.style(Role::Text));
+        let mut row = on.cut_top(1);
+        match at {
+            0 => row.draw(&Notice { look, severity, text: line }),
+            _ => _ = row.pen().skip(2).put(line, look.style(Role::Text)),
         }
     }
     for line in more {
-        let mut row = cut_top(&mut inner, 1);
-        cut_left(&mut row);
         let role = if line.starts_with("warpscope") { Role::Accent } else { Role::Muted };
-        look.pen(buffer, row).put(line, look.style(role));
+        on.cut_top(1).pen().skip(2).put(line, look.style(role));
     }
-}
-
-/// Indents a line under the text of a notice.
-fn cut_left(row: &mut Rect) {
-    let by = row.width.min(2);
-    row.x += by;
-    row.width -= by;
 }
 
 /// How a history comes to be.

@@ -8,14 +8,10 @@ use crate::widgets::{Level, Look, Step, format};
 /// A kernel in the list.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Row {
-    pub(crate) name: String,
-    pub(crate) on: String,
-    pub(crate) runs: String,
-    pub(crate) median: String,
-    pub(crate) change: String,
-    pub(crate) role: Role,
-    pub(crate) since: String,
-    pub(crate) commit: String,
+    /// Texts in the order of the columns.
+    pub(crate) cells: [String; 7],
+    /// Colour of the change.
+    pub(crate) change: Role,
 }
 
 /// The selected kernel and the run under the cursor.
@@ -69,16 +65,16 @@ fn row(trend: &Trend, weak: bool, look: Look<'_>) -> Row {
     let run = last.and_then(|shift| trend.run_medians.get(shift.at));
     let median = trend.newest().and_then(RunMedian::median);
     let absent = || look.glyphs.dash.to_owned();
-    Row {
-        name: trend.name(),
-        on: trend.circumstances(),
-        runs: trend.run_medians.len().to_string(),
-        median: median.map_or_else(absent, |ns| format::nanoseconds(ns, look.glyphs).to_string()),
-        change: last.map_or_else(absent, |shift| format::change(shift.change).to_string()),
-        role: last.map_or(Role::Faint, role),
-        since: run.map_or(String::new(), |run| format::minute(run.run.identity.at_ms).to_string()),
-        commit: run.and_then(|run| commit(&run.run.identity)).unwrap_or_default(),
-    }
+    let cells = [
+        trend.name(),
+        trend.circumstances(),
+        trend.run_medians.len().to_string(),
+        median.map_or_else(absent, |ns| format::nanoseconds(ns, look.glyphs).to_string()),
+        last.map_or_else(absent, |shift| format::change(shift.change).to_string()),
+        run.map_or(String::new(), |run| format::minute(run.run.identity.at_ms).to_string()),
+        run.and_then(|run| commit(&run.run.identity)).unwrap_or_default(),
+    ];
+    Row { cells, change: last.map_or(Role::Faint, role) }
 }
 
 /// A change with the commit and driver that came with it.
