@@ -1,6 +1,6 @@
 //! A selected row and a line of text: what most tabs and popups are operated by.
 
-/// A selected row, and the first row in view.
+/// A selected row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Selected row.
@@ -16,12 +16,6 @@ impl Cursor {
     /// Goes to a row that was clicked; true: it was there already, and is to be opened.
     pub fn hit(&mut self, row: usize) -> bool {
         std::mem::replace(&mut self.at, row) == row
-    }
-
-    /// The first row to draw so that the selected one is in view.
-    pub fn first(self, visible: usize, count: usize) -> usize {
-        let half = visible / 2;
-        self.at.saturating_sub(half).min(count.saturating_sub(visible))
     }
 }
 
@@ -63,18 +57,6 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_selected_row_is_always_in_view() {
-        for count in 0..40_usize {
-            for visible in 1..12 {
-                for at in 0..count {
-                    let first = Cursor { at }.first(visible, count);
-                    assert!(first <= at && at < first + visible, "{at} of {count} in {visible}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn a_filter_wants_every_word() {

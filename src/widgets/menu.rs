@@ -18,8 +18,8 @@ pub(crate) struct Menu<'a> {
 }
 
 impl Menu<'_> {
-    /// Draws it; `first` says from which row on, by how many are in view.
-    pub(crate) fn render(&self, first: impl Fn(usize) -> usize, on: Surface<'_>) {
+    /// Draws it, the selected row in the middle where there are rows on both sides.
+    pub(crate) fn render(&self, on: Surface<'_>) {
         let Surface { look, area, buffer, hits } = on;
         let rows = self.rows;
         let name = [look.piece(self.title, Role::Title)];
@@ -34,7 +34,8 @@ impl Menu<'_> {
         let width = usize::from(inner.width);
         buffer.set_stringn(inner.x, inner.y, self.head, width, look.style(Role::Accent));
         let visible = usize::from(inner.height - 1);
-        let shown = rows.iter().enumerate().skip(first(visible)).take(visible);
+        let first = first(self.selected, visible, rows.len());
+        let shown = rows.iter().enumerate().skip(first).take(visible);
         for ((at, row), y) in shown.zip(inner.y + 1..) {
             let selected = at == self.selected;
             let style = if selected { look.theme.selection() } else { look.style(Role::Text) };
@@ -45,6 +46,28 @@ impl Menu<'_> {
         }
         if rows.is_empty() && inner.height > 1 {
             buffer.set_stringn(inner.x, inner.y + 1, self.empty, width, look.style(Role::Warn));
+        }
+    }
+}
+
+/// The first row to draw so that the selected one is in view.
+fn first(selected: usize, visible: usize, count: usize) -> usize {
+    selected.saturating_sub(visible / 2).min(count.saturating_sub(visible))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_row_is_always_in_view() {
+        for count in 0..40_usize {
+            for visible in 1..12 {
+                for at in 0..count {
+                    let first = first(at, visible, count);
+                    assert!(first <= at && at < first + visible, "{at} of {count} in {visible}");
+                }
+            }
         }
     }
 }

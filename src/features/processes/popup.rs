@@ -102,10 +102,9 @@ impl SignalMenu {
         };
         let row = |row: &(i32, &str, &str)| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2);
         let rows: Vec<_> = SIGNALS.iter().map(row).collect();
-        let first = |visible| cursor.first(visible, rows.len());
         let menu =
             Menu { title: "Signal", head: &head, rows: &rows, empty: "", selected: cursor.at };
-        menu.render(first, on);
+        menu.render(on);
     }
 }
 

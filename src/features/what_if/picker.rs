@@ -81,11 +81,10 @@ impl Picker {
         let found = self.found();
         let name = found.iter().map(|part| part.market_name.chars().count()).max().unwrap_or(0);
         let rows: Vec<_> = found.into_iter().map(|part| row(part, name)).collect();
-        let first = |visible| self.cursor.first(visible, rows.len());
         let title = "Add a what-if GPU";
         let empty = "Nothing in the catalogue matches.";
         let menu = Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at };
-        menu.render(first, on);
+        menu.render(on);
     }
 }
 

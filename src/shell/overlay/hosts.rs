@@ -56,12 +56,11 @@ impl HostsMenu {
         let units = app.shared.display.units;
         let row = |frame: &&Frame| row(frame, widest, units, on.look.glyphs);
         let rows: Vec<_> = frames.iter().map(row).collect();
-        let first = |visible| self.cursor.first(visible, rows.len());
         let head = totals(&frames, units);
         let empty = "This machine only: warpscope --host NAME shows others.";
         let menu =
             Menu { title: "Hosts", head: &head, rows: &rows, empty, selected: self.cursor.at };
-        menu.render(first, on);
+        menu.render(on);
     }
 }
 

@@ -83,10 +83,9 @@ impl OptionsMenu {
             format!("{mark} {label:<24} < {value} >")
         };
         let rows: Vec<_> = rows(app).into_iter().map(row).collect();
-        let first = |visible| self.cursor.first(visible, rows.len());
         let head = "* changed; w writes it to the configuration file";
         let (title, empty) = ("Options", "");
         let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at };
-        menu.render(first, on);
+        menu.render(on);
     }
 }

@@ -133,10 +133,9 @@ impl Palette {
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let head = format!(":{}{}", self.input.text, on.look.glyphs.cursor);
         let rows: Vec<_> = self.found(app).into_iter().map(|entry| entry.name).collect();
-        let first = |visible| self.cursor.first(visible, rows.len());
         let (title, empty) = ("Go to", "No GPU, framework, option or action has such a name.");
         let menu = Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at };
-        menu.render(first, on);
+        menu.render(on);
     }
 }
 
