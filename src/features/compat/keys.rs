@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::lines::Line;
 use super::model::Dialog;
-use super::view::Only;
+use super::view::{ONLY, ORDERS, Only};
 use super::{Cmd, Compat, Popup};
 use crate::engine::plan::Demand;
 use crate::features::keys::keys;
+use crate::features::orders::{next, words};
 use crate::features::{Effect, Key, Shared, say};
 
 /// Most tokens of a context, and most requests, that are planned for.
@@ -36,9 +37,9 @@ impl Compat {
 
     fn choose_rows(&mut self, _shared: &Shared) -> Vec<Effect> {
         self.keep_selection(|tab| {
-            tab.view.only = tab.view.only.next();
+            tab.view.only = next(ONLY, tab.view.only);
             if tab.view.only == Only::Fits && !tab.verdicts.planned.is_there() {
-                tab.view.only = tab.view.only.next();
+                tab.view.only = next(ONLY, tab.view.only);
             }
         });
         Vec::new()
@@ -74,8 +75,8 @@ impl Compat {
     }
 
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.keep_selection(|tab| tab.view.order = tab.view.order.next());
-        say(format!("Sorted: {}.", self.view.order.words()))
+        self.keep_selection(|tab| tab.view.order = next(ORDERS, tab.view.order));
+        say(format!("Sorted: {}.", words(ORDERS, &self.view.order)))
     }
 
     /// Folds or unfolds the framework under the cursor.

@@ -1,6 +1,5 @@
 //! How the Compat tab is set.
 
-use crate::features::orders;
 use std::collections::BTreeSet;
 
 use crate::features::{Cursor, Input};
@@ -48,30 +47,6 @@ pub const ONLY: &[(Only, &str)] = &[
     (Only::Works, "only what works"),
     (Only::Fits, "only what works and fits"),
 ];
-
-impl Only {
-    /// The next one, around the end.
-    pub fn next(self) -> Self {
-        orders::next(ONLY, self)
-    }
-
-    /// Words for the screen.
-    pub fn words(self) -> &'static str {
-        orders::words(ONLY, &self)
-    }
-}
-
-impl Order {
-    /// The next one, around the end.
-    pub fn next(self) -> Self {
-        orders::next(ORDERS, self)
-    }
-
-    /// Words for the screen.
-    pub fn words(self) -> &'static str {
-        orders::words(ORDERS, &self)
-    }
-}
 
 /// The Compat tab.
 #[derive(Clone, Debug, Default)]

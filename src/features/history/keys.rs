@@ -1,7 +1,8 @@
 //! What the keys of the History tab do.
 
-use super::{Cmd, Compared, History, Popup};
+use super::{Cmd, Compared, History, ORDERS, Popup};
 use crate::features::keys::keys;
+use crate::features::orders::{next, words};
 use crate::features::{Effect, Key, Scroll, Shared, say};
 use crate::store::trends::regime_word;
 
@@ -18,9 +19,9 @@ impl History {
     /// Keeps the cursor on the kernel it was on.
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
         let before = self.rows().get(self.cursor.at).copied();
-        self.order = self.order.next();
+        self.order = next(ORDERS, self.order);
         self.cursor.at = self.rows().iter().position(|row| Some(*row) == before).unwrap_or(0);
-        say(format!("Sorted: {}.", self.order.words()))
+        say(format!("Sorted: {}.", words(ORDERS, &self.order)))
     }
 
     fn toggle_weak(&mut self, _shared: &Shared) -> Vec<Effect> {

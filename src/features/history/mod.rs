@@ -9,7 +9,7 @@ mod tab;
 mod tests;
 mod update;
 
-use crate::features::{Cursor, Input, orders};
+use crate::features::{Cursor, Input};
 use crate::runs::compare::Comparison;
 use crate::runs::live::LiveRun;
 use crate::store::trends::{RecordedRun, Trend};
@@ -146,15 +146,3 @@ pub const ORDERS: &[(Order, &str)] = &[
     (Order::Changed, "latest change first"),
     (Order::Size, "largest change first"),
 ];
-
-impl Order {
-    /// The next one, around the end.
-    pub fn next(self) -> Self {
-        orders::next(ORDERS, self)
-    }
-
-    /// Words for the screen.
-    pub fn words(self) -> &'static str {
-        orders::words(ORDERS, &self)
-    }
-}
