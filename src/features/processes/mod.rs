@@ -9,8 +9,8 @@ mod tab;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use warpscope_probes::Frame;
 use warpscope_probes::process::Process;
+use warpscope_probes::{Frame, Reading, Scalar};
 
 use crate::features::process_cells::{gpu, place};
 use crate::features::{Cursor, Input};
@@ -53,66 +53,37 @@ pub struct SortSpec {
     compare: fn(&Frame, &Process, &Process) -> Ordering,
 }
 
-fn number(of: fn(&Process) -> Option<f64>) -> impl Fn(&Process, &Process) -> Ordering {
-    move |a, b| of(a).unwrap_or(-1.0).total_cmp(&of(b).unwrap_or(-1.0))
+const fn sort(
+    by: SortBy,
+    title: &'static str,
+    descending: bool,
+    compare: fn(&Frame, &Process, &Process) -> Ordering,
+) -> SortSpec {
+    SortSpec { by, title, descending, compare }
+}
+
+fn number<T: Scalar>(a: &Reading<T>, b: &Reading<T>) -> Ordering {
+    let of = |one: &Reading<T>| one.last().and_then(Scalar::number).unwrap_or(-1.0);
+    of(a).total_cmp(&of(b))
 }
 
 /// Every sort order, in the order the sort key walks through them.
 pub const SORTS: &[SortSpec] = &[
-    SortSpec {
-        by: SortBy::GpuMemory,
-        title: "GPU-MEM",
-        descending: true,
-        compare: |_, a, b| number(|p| p.usage.gpu_memory_bytes.last().map(|v| v.0 as f64))(a, b),
-    },
-    SortSpec {
-        by: SortBy::Sm,
-        title: "SM%",
-        descending: true,
-        compare: |_, a, b| number(|p| p.usage.sm_pct.last().map(|v| f64::from(v.0)))(a, b),
-    },
-    SortSpec {
-        by: SortBy::Cpu,
-        title: "CPU%",
-        descending: true,
-        compare: |_, a, b| number(|p| p.host.cpu_pct.last().map(|v| f64::from(v.0)))(a, b),
-    },
-    SortSpec {
-        by: SortBy::HostMemory,
-        title: "MEM",
-        descending: true,
-        compare: |_, a, b| number(|p| p.host.memory_bytes.last().map(|v| v.0 as f64))(a, b),
-    },
-    SortSpec {
-        by: SortBy::Gpu,
-        title: "GPU",
-        descending: false,
-        compare: |frame, a, b| place(frame, a).cmp(&place(frame, b)),
-    },
-    SortSpec {
-        by: SortBy::Pid,
-        title: "PID",
-        descending: false,
-        compare: |_, a, b| a.pid.cmp(&b.pid),
-    },
-    SortSpec {
-        by: SortBy::User,
-        title: "USER",
-        descending: false,
-        compare: |_, a, b| a.host.user.last().cmp(&b.host.user.last()),
-    },
-    SortSpec {
-        by: SortBy::Started,
-        title: "STARTED",
-        descending: true,
-        compare: |_, a, b| a.started_at.cmp(&b.started_at),
-    },
-    SortSpec {
-        by: SortBy::Command,
-        title: "COMMAND",
-        descending: false,
-        compare: |_, a, b| a.host.command.last().cmp(&b.host.command.last()),
-    },
+    sort(SortBy::GpuMemory, "GPU-MEM", true, |_, a, b| {
+        number(&a.usage.gpu_memory_bytes, &b.usage.gpu_memory_bytes)
+    }),
+    sort(SortBy::Sm, "SM%", true, |_, a, b| number(&a.usage.sm_pct, &b.usage.sm_pct)),
+    sort(SortBy::Cpu, "CPU%", true, |_, a, b| number(&a.host.cpu_pct, &b.host.cpu_pct)),
+    sort(SortBy::HostMemory, "MEM", true, |_, a, b| {
+        number(&a.host.memory_bytes, &b.host.memory_bytes)
+    }),
+    sort(SortBy::Gpu, "GPU", false, |frame, a, b| place(frame, a).cmp(&place(frame, b))),
+    sort(SortBy::Pid, "PID", false, |_, a, b| a.pid.cmp(&b.pid)),
+    sort(SortBy::User, "USER", false, |_, a, b| a.host.user.last().cmp(&b.host.user.last())),
+    sort(SortBy::Started, "STARTED", true, |_, a, b| a.started_at.cmp(&b.started_at)),
+    sort(SortBy::Command, "COMMAND", false, |_, a, b| {
+        a.host.command.last().cmp(&b.host.command.last())
+    }),
 ];
 
 /// How the tab is set.
@@ -187,8 +158,7 @@ pub struct Row {
 }
 
 fn haystack(frame: &Frame, process: &Process) -> String {
-    let text =
-        |reading: &warpscope_probes::Reading<String>| reading.last().cloned().unwrap_or_default();
+    let text = |reading: &Reading<String>| reading.last().cloned().unwrap_or_default();
     let host = &process.host;
     let words = [text(&host.user), text(&host.name), text(&host.command), text(&host.container)];
     format!("{} gpu{} {}", process.pid, gpu(frame, process), words.join(" "))
