@@ -50,42 +50,17 @@ pub fn presence(presence: Presence) -> &'static str {
 }
 
 const GPU_COLUMNS: &[Column<Gpu>] = &[
-    Column { head: "gpu", side: Side::Right, rank: 0, cell: |gpu, _| gpu.index.to_string() },
-    Column { head: "name", side: Side::Left, rank: 0, cell: |gpu, s| words(&gpu.identity.name, s) },
-    Column {
-        head: "state",
-        side: Side::Left,
-        rank: 1,
-        cell: |gpu, _| presence(gpu.presence).to_owned(),
-    },
-    Column {
-        head: "use",
-        side: Side::Right,
-        rank: 0,
-        cell: |gpu, s| unit(&gpu.vitals.util_gpu_pct, s),
-    },
-    Column { head: "memory", side: Side::Right, rank: 0, cell: memory },
-    Column { head: "power", side: Side::Right, rank: 2, cell: power },
-    Column {
-        head: "temp",
-        side: Side::Right,
-        rank: 1,
-        cell: |gpu, s| unit(&gpu.vitals.temperature_c, s),
-    },
-    Column {
-        head: "clock",
-        side: Side::Right,
-        rank: 5,
-        cell: |gpu, s| unit(&gpu.vitals.clock_sm_mhz, s),
-    },
-    Column { head: "held by", side: Side::Left, rank: 4, cell: held },
-    Column { head: "cc", side: Side::Left, rank: 3, cell: |gpu, s| words(&gpu.identity.sm, s) },
-    Column {
-        head: "pci",
-        side: Side::Left,
-        rank: 6,
-        cell: |gpu, s| words(&gpu.identity.pci_bus_id, s),
-    },
+    Column::right("gpu", 0, |gpu, _| gpu.index.to_string()),
+    Column::left("name", 0, |gpu, s| words(&gpu.identity.name, s)),
+    Column::left("state", 1, |gpu, _| presence(gpu.presence).to_owned()),
+    Column::right("use", 0, |gpu, s| unit(&gpu.vitals.util_gpu_pct, s)),
+    Column::right("memory", 0, memory),
+    Column::right("power", 2, power),
+    Column::right("temp", 1, |gpu, s| unit(&gpu.vitals.temperature_c, s)),
+    Column::right("clock", 5, |gpu, s| unit(&gpu.vitals.clock_sm_mhz, s)),
+    Column::left("held by", 4, held),
+    Column::left("cc", 3, |gpu, s| words(&gpu.identity.sm, s)),
+    Column::left("pci", 6, |gpu, s| words(&gpu.identity.pci_bus_id, s)),
 ];
 
 /// A process with the number of its GPU.
@@ -95,44 +70,18 @@ struct Row {
 }
 
 const PROCESS_COLUMNS: &[Column<Row>] = &[
-    Column { head: "pid", side: Side::Right, rank: 0, cell: |row, _| row.process.pid.to_string() },
-    Column {
-        head: "gpu",
-        side: Side::Right,
-        rank: 0,
-        cell: |row, s| row.gpu.map_or_else(|| dash(s).to_owned(), |index| index.to_string()),
-    },
-    Column {
-        head: "kind",
-        side: Side::Left,
-        rank: 3,
-        cell: |row, _| kind(row.process.kind).to_owned(),
-    },
-    Column {
-        head: "user",
-        side: Side::Left,
-        rank: 1,
-        cell: |row, s| words(&row.process.host.user, s),
-    },
-    Column {
-        head: "gpu mem",
-        side: Side::Right,
-        rank: 0,
-        cell: |row, s| sized(&row.process.usage.gpu_memory_bytes.clone().map(|size| size.0), s),
-    },
-    Column {
-        head: "sm",
-        side: Side::Right,
-        rank: 2,
-        cell: |row, s| unit(&row.process.usage.sm_pct, s),
-    },
-    Column {
-        head: "cpu",
-        side: Side::Right,
-        rank: 4,
-        cell: |row, s| unit(&row.process.host.cpu_pct, s),
-    },
-    Column { head: "command", side: Side::Left, rank: 0, cell: command },
+    Column::right("pid", 0, |row, _| row.process.pid.to_string()),
+    Column::right("gpu", 0, |row, s| {
+        row.gpu.map_or_else(|| dash(s).to_owned(), |index| index.to_string())
+    }),
+    Column::left("kind", 3, |row, _| kind(row.process.kind).to_owned()),
+    Column::left("user", 1, |row, s| words(&row.process.host.user, s)),
+    Column::right("gpu mem", 0, |row, s| {
+        sized(&row.process.usage.gpu_memory_bytes.clone().map(|size| size.0), s)
+    }),
+    Column::right("sm", 2, |row, s| unit(&row.process.usage.sm_pct, s)),
+    Column::right("cpu", 4, |row, s| unit(&row.process.host.cpu_pct, s)),
+    Column::left("command", 0, command),
 ];
 
 fn processes(frame: &Frame) -> Vec<Row> {
