@@ -6,6 +6,7 @@
 use std::fmt;
 
 use ratatui::style::Color;
+use strsim::levenshtein;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -191,20 +192,6 @@ fn nearest(name: &str, valid: impl Iterator<Item = &'static str>) -> Option<&'st
         return None;
     }
     let (edits, near) =
-        valid.map(|valid| (edits(name, valid), valid)).min_by_key(|(edits, _)| *edits)?;
+        valid.map(|valid| (levenshtein(name, valid), valid)).min_by_key(|(edits, _)| *edits)?;
     (edits <= 1 + near.len() / 4).then_some(near)
-}
-
-/// Levenshtein distance, in bytes.
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let cost = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
