@@ -17,6 +17,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 pub use depth::{COLOR_CHOICES, ColorChoice, ColorDepth, ColorFacts};
 pub use file::{LIMIT, ThemeError};
+pub(crate) use rgb::ansi_index;
 pub use rgb::{NAMED, Rgb};
 pub use role::{RAMPS, ROLES, Ramp, Role, RoleInfo};
 

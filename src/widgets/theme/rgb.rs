@@ -170,7 +170,8 @@ const HUES: [(f64, Color, Color); 6] = [
     (350.0, Color::Magenta, Color::LightMagenta),
 ];
 
-fn ansi_index(color: Color) -> Option<usize> {
+/// The place of a colour among the sixteen of the terminal.
+pub(crate) fn ansi_index(color: Color) -> Option<usize> {
     NAMED.iter().skip(1).position(|(_, named)| *named == color)
 }
 

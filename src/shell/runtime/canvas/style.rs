@@ -2,6 +2,8 @@
 
 use ratatui::style::{Color, Modifier};
 
+use crate::widgets::theme::ansi_index;
+
 /// Modifiers that can be seen on a blank.
 pub(crate) const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
     .union(Modifier::UNDERLINED)
@@ -73,27 +75,14 @@ impl Codes {
 
     /// `base` is 30 for the foreground, 40 for the background.
     fn color(&mut self, color: Color, base: u16) {
-        let named = |at: u16| if at < 8 { base + at } else { base + 52 + at };
         match color {
             Color::Reset => self.push(&[base + 9]),
             Color::Rgb(r, g, b) => self.push(&[base + 8, 2, r.into(), g.into(), b.into()]),
             Color::Indexed(index) => self.push(&[base + 8, 5, index.into()]),
-            Color::Black => self.push(&[named(0)]),
-            Color::Red => self.push(&[named(1)]),
-            Color::Green => self.push(&[named(2)]),
-            Color::Yellow => self.push(&[named(3)]),
-            Color::Blue => self.push(&[named(4)]),
-            Color::Magenta => self.push(&[named(5)]),
-            Color::Cyan => self.push(&[named(6)]),
-            Color::Gray => self.push(&[named(7)]),
-            Color::DarkGray => self.push(&[named(8)]),
-            Color::LightRed => self.push(&[named(9)]),
-            Color::LightGreen => self.push(&[named(10)]),
-            Color::LightYellow => self.push(&[named(11)]),
-            Color::LightBlue => self.push(&[named(12)]),
-            Color::LightMagenta => self.push(&[named(13)]),
-            Color::LightCyan => self.push(&[named(14)]),
-            Color::White => self.push(&[named(15)]),
+            named => {
+                let at = ansi_index(named).unwrap_or_default() as u16;
+                self.push(&[if at < 8 { base + at } else { base + 52 + at }]);
+            }
         }
     }
 }
