@@ -10,7 +10,6 @@ use warpscope_probes::rules::RuleBase;
 use super::runs::{Run, Runs};
 use super::*;
 use crate::features::{Effect, Feature, Settings, Shared, what_if::WhatIf};
-use crate::io::source::FleetNews;
 use crate::widgets::glyphs::Glyphs;
 use crate::widgets::theme::Theme;
 use crate::widgets::{Hits, Look, Surface, svg};
@@ -49,7 +48,7 @@ fn machines(names: &[&str], columns: &[(&'static str, &[Option<f64>])]) -> Machi
 
 fn tab(machines: Machines) -> Fleet {
     let mut tab = Fleet::default();
-    tab.update(Msg::News(FleetNews::Fleet(Arc::new(machines))));
+    tab.update(Msg::Fleet(Arc::new(machines)));
     tab
 }
 
@@ -161,9 +160,9 @@ fn a_machine_that_is_opened_comes_into_view_and_the_cursor_stays_on_it() {
         _ => None,
     });
     assert_eq!(frames.collect::<Vec<_>>(), [Some("c".to_owned())]);
-    tab.update(Msg::News(FleetNews::Fleet(Arc::new(machines(&["aa", "ab", "b", "c"], &[])))));
+    tab.update(Msg::Fleet(Arc::new(machines(&["aa", "ab", "b", "c"], &[]))));
     assert_eq!(tab.cursor.at, 3);
-    tab.update(Msg::News(FleetNews::Trouble("no answer".to_owned())));
+    tab.update(Msg::Trouble("no answer".to_owned()));
     let text = drawn(&tab, (80, 24));
     assert!(text.contains("no answer") && text.contains("4 machines"), "{text}");
 }

@@ -7,14 +7,7 @@ use warpscope_probes::fleet::Fleet as Machines;
 
 use super::Fleet;
 use crate::features::Effect;
-use crate::io::source::FleetNews;
-
-/// What happens.
-#[derive(Debug)]
-pub enum Msg {
-    /// The server was asked.
-    News(FleetNews),
-}
+pub use crate::io::source::FleetNews as Msg;
 
 /// What the outside is asked to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,14 +19,13 @@ pub enum Cmd {
 impl Fleet {
     /// Takes what came.
     pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
-        let Msg::News(news) = msg;
-        match news {
-            FleetNews::Fleet(fleet) => self.take(fleet),
-            FleetNews::Trouble(why) => {
+        match msg {
+            Msg::Fleet(fleet) => self.take(fleet),
+            Msg::Trouble(why) => {
                 self.trouble = Some(why);
                 Vec::new()
             }
-            FleetNews::Past(frames) => vec![Effect::Past(frames)],
+            Msg::Past(frames) => vec![Effect::Past(frames)],
         }
     }
 

@@ -92,7 +92,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     let fleets = post.clone();
     let control = launch.source.start_with_fleet(
         Arc::new(move |frame| frames.frame(frame)),
-        Arc::new(move |news| fleets.tell(fleet::Msg::News(news))),
+        Arc::new(move |news| fleets.tell(news)),
     );
     input::listen(post.clone())?;
     let appearance = Appearance::new(&launch.look, &app.shared.settings.theme);
