@@ -2,11 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread;
 
 use warpscope_probes::Frame;
 use warpscope_probes::rules::RuleBase;
 
+use super::aside;
 use super::mailbox::MailboxSender;
 use crate::engine::explain::{Reader, explain};
 use crate::io::machine;
@@ -18,7 +18,7 @@ pub(crate) fn explain_aside(
     (frame, is_here): (Frame, bool),
     post: MailboxSender,
 ) -> io::Result<()> {
-    let work = move || {
+    aside("explain", move || {
         let mut reader = Reader::default();
         reader.push(text.as_bytes());
         let digest = reader.finish();
@@ -30,6 +30,5 @@ pub(crate) fn explain_aside(
         }
         let answer = explain(&digest, &facts, &RuleBase::shared());
         post.tell(Msg::Explained(text, Arc::new(answer)));
-    };
-    thread::Builder::new().name("explain".into()).spawn(work).map(drop)
+    })
 }

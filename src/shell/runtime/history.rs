@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use super::alert::AlertOutput;
+use super::aside;
 use super::mailbox::MailboxSender;
 use crate::features::history::Msg;
 use crate::io::recordings::Follower;
@@ -31,7 +31,7 @@ pub struct Kept {
 
 /// Starts reading; the answer comes as an event.
 pub(crate) fn read_aside(path: Option<PathBuf>, post: MailboxSender) -> io::Result<()> {
-    aside(move || {
+    aside("history", move || {
         let read = open(path).and_then(|store| match store {
             Some(store) => store.trends().map_err(|error| error.to_string()),
             None => Ok(Vec::new()),
@@ -42,7 +42,7 @@ pub(crate) fn read_aside(path: Option<PathBuf>, post: MailboxSender) -> io::Resu
 
 /// Starts comparing two runs; the answer comes as an event.
 pub(crate) fn compare_aside(kept: Kept, runs: (i64, i64), post: MailboxSender) -> io::Result<()> {
-    aside(move || {
+    aside("history", move || {
         let result =
             open(kept.store).and_then(|store| side_by_side(store, runs, kept.noise.as_deref()));
         post.tell(Msg::Compared(runs, result));
@@ -54,14 +54,10 @@ pub(crate) fn follow_aside(
     recordings: Option<Arc<Mutex<Follower>>>,
     post: MailboxSender,
 ) -> io::Result<()> {
-    aside(move || {
+    aside("history", move || {
         let look = |all: Arc<Mutex<Follower>>| all.lock().map(|mut one| one.look()).ok();
         post.tell(Msg::Live(recordings.and_then(look).unwrap_or_default()));
     })
-}
-
-fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name("history".into()).spawn(work).map(drop)
 }
 
 fn open(path: Option<PathBuf>) -> Result<Option<History>, String> {

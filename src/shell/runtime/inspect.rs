@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use warpscope_kernels::cpu::set_nice;
-use warpscope_probes::inspect::binary::{Cache, Scan, ScanError, scan_file};
+use warpscope_probes::inspect::binary::{Cache, scan_file};
 use warpscope_probes::inspect::env::{Places, Progress, Sweep, yield_disk};
 use warpscope_probes::inspect::{EnvironmentScan, ScanProgress};
 
 use super::mailbox::MailboxSender;
+use super::{aside, today};
 use crate::features::compat::Msg;
 
 /// Niceness of what may wait for everybody else.
@@ -52,7 +53,7 @@ impl Inspector {
         self.stop();
         let cancel = Arc::new(AtomicBool::new(false));
         self.cancel = Some(Arc::clone(&cancel));
-        let work = move || {
+        aside("inspect", move || {
             thread::sleep(wanted.after);
             // Without the right to step back it runs as any other reader.
             let _ = (yield_disk(), set_nice(LAST));
@@ -64,8 +65,7 @@ impl Inspector {
             if !cancel.load(Ordering::Relaxed) {
                 post.tell(done(Arc::new(survey), today()));
             }
-        };
-        thread::Builder::new().name("inspect".into()).spawn(work).map(drop)
+        })
     }
 
     /// Gives up the look in progress.
@@ -87,7 +87,8 @@ fn look(wanted: Look, post: &MailboxSender, cancel: &AtomicBool) -> EnvironmentS
     let sweep = Sweep { places: Places::here(Vec::new()), pids, only_named: only_processes };
     let inventory = sweep.run(&mut Progress::new(cancel, |_| {}));
     let cache = Cache::folder_of_user().map(Cache::open);
-    let mut scan = |path: &Path| scan_remembered(cache.as_ref(), path);
+    let mut scan =
+        |path: &Path| cache.as_ref().map_or_else(|| scan_file(path), |cache| cache.scan(path));
     let mut told: Option<Instant> = None;
     EnvironmentScan::of(inventory, &mut scan, cancel, &mut |advance: &ScanProgress| {
         if !only_processes && told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
@@ -95,14 +96,4 @@ fn look(wanted: Look, post: &MailboxSender, cancel: &AtomicBool) -> EnvironmentS
             post.tell(Msg::Inspecting(advance.clone()));
         }
     })
-}
-
-fn scan_remembered(cache: Option<&Cache>, path: &Path) -> Result<Scan, ScanError> {
-    cache.map_or_else(|| scan_file(path), |cache| cache.scan(path))
-}
-
-/// The day, as findings are dated: `2026-11-21`.
-fn today() -> String {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    now.chars().take("2026-11-21".len()).collect()
 }

@@ -22,7 +22,7 @@ mod terminal;
 mod workers;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
 use warpscope_probes::catalogue::Catalogue;
@@ -121,6 +121,17 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
 struct Unread {
     /// Whether rules are read too, not only architectures.
     rules: bool,
+}
+
+/// Does something on a thread of its own.
+fn aside(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.into()).spawn(work).map(drop)
+}
+
+/// The day, as findings are dated: `2026-11-21`.
+fn today() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.chars().take("2026-11-21".len()).collect()
 }
 
 fn read_facts(rules_to: Option<MailboxSender>) -> io::Result<()> {

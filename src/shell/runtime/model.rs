@@ -2,10 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use warpscope_probes::model::{Listed, Model, Places};
 
+use super::aside;
 use super::mailbox::MailboxSender;
 use super::recording::state_folder;
 use crate::features::compat::Msg;
@@ -19,7 +19,7 @@ const SERVED: &str = "served.json";
 
 /// Starts reading; the answer comes as an event. A model that was read is remembered.
 pub(crate) fn read_aside(name: String, post: MailboxSender) -> io::Result<()> {
-    let work = move || {
+    aside("model", move || {
         let read = Model::open(Path::new(&name), &Places::of_this_user());
         if let (Ok(_), Some(file)) = (&read, remembered()) {
             // A list that cannot be kept costs nothing but the list.
@@ -27,13 +27,12 @@ pub(crate) fn read_aside(name: String, post: MailboxSender) -> io::Result<()> {
         }
         let read = read.map(Box::new).map_err(|error| error.to_string());
         post.tell(Msg::Model(name, read));
-    };
-    thread::Builder::new().name("model".into()).spawn(work).map(drop)
+    })
 }
 
 /// Starts looking for models; those asked about before come first.
 pub(crate) fn list_aside(post: MailboxSender) -> io::Result<()> {
-    let work = move || {
+    aside("models", move || {
         let before = remembered().map(|file| recent_models::read(&file)).unwrap_or_default();
         let found = Model::list(&Places::of_this_user());
         let detail = |name: &String| found.iter().find(|one| one.name == *name).map(detail_of);
@@ -46,19 +45,17 @@ pub(crate) fn list_aside(post: MailboxSender) -> io::Result<()> {
         post.tell(Msg::Models(again.chain(new).collect()));
         let served = state_folder().map(|folder| state_file::read_list(&folder.join(SERVED)));
         post.tell(Msg::Served(served.unwrap_or_default()));
-    };
-    thread::Builder::new().name("models".into()).spawn(work).map(drop)
+    })
 }
 
 /// Keeps what models were seen to take.
 pub(crate) fn keep_aside(peaks: Vec<Peak>) -> io::Result<()> {
-    let work = move || {
+    aside("served", move || {
         let Some(file) = state_folder().map(|folder| folder.join(SERVED)) else { return };
         let all = Served::new(state_file::read_list(&file)).with(peaks);
         // A list that cannot be kept costs nothing but the list.
         let _ = state_file::write(&file, &all.peaks());
-    };
-    thread::Builder::new().name("served".into()).spawn(work).map(drop)
+    })
 }
 
 /// `18.1 GiB safetensors, ~/.cache/huggingface/...`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::task::Poll;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use tokio::runtime::Builder;
@@ -14,6 +14,7 @@ use warpscope_probes::live::{ProbeReport, Store, probes};
 
 use super::io_thread::PARTING;
 use super::mailbox::MailboxSender;
+use super::today;
 use crate::features::compat::Msg;
 use crate::features::compat::probing::Probing;
 use crate::worker::gpu::ProbeRound;
@@ -120,10 +121,4 @@ fn keep(probing: &Probing, found: &[ProbeReport]) {
     if let Some(store) = Store::of_user() {
         drop(store.keep(&probing.uuid, Some(&probing.driver), found));
     }
-}
-
-/// The day, as findings are dated: `2026-11-21`.
-fn today() -> String {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    now.chars().take("2026-11-21".len()).collect()
 }
