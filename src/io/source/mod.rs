@@ -11,10 +11,27 @@ mod player;
 pub mod replay;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use warpscope_probes::Frame;
 use warpscope_probes::fleet::Fleet;
+use warpscope_probes::process::Usage;
+use warpscope_probes::{Frame, Gpu, Notice, Severity, Timestamp};
+
+fn now() -> Timestamp {
+    Timestamp::from_system(SystemTime::now())
+}
+
+/// Makes what was read of GPUs and of the processes on them late.
+fn make_late<'a>(gpus: &mut [Gpu], usages: impl Iterator<Item = &'a mut Usage>) {
+    gpus.iter_mut().for_each(Gpu::make_late);
+    for usage in usages {
+        Usage::FIELDS.iter().for_each(|field| (field.make_late)(usage));
+    }
+}
+
+fn notice(id: &str, severity: Severity, what: String, remedy: &str) -> Notice {
+    Notice { id: id.to_owned(), severity, what, remedy: remedy.to_owned() }
+}
 
 /// Takes a frame; returns false when nobody listens any more and the source should end.
 pub type FrameSink = Arc<dyn Fn(Frame) -> bool + Send + Sync>;

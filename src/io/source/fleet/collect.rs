@@ -1,7 +1,7 @@
 //! One refresh of a fleet, and the past of one machine.
 
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use warpscope_probes::fleet::answer::{Series, parse};
 use warpscope_probes::fleet::{Builder, Cost, Exporter, Fleet, MOST_GPUS, Metric, exporters};
@@ -9,6 +9,7 @@ use warpscope_probes::{Frame, Timestamp};
 
 use super::client::{Client, Span};
 use super::query::Selection;
+use crate::io::source::now;
 
 /// Exporters that the server has, each with the label that names its machines.
 pub(super) type Present = Vec<(&'static Exporter, &'static str)>;
@@ -86,10 +87,6 @@ fn wanted(exporter: &'static Exporter, depth: Depth) -> impl Iterator<Item = &'s
 
 fn understood<'a>(body: &'a [u8], client: &Client) -> Result<Vec<Series<'a>>, String> {
     parse(body).map_err(|why| format!("{}: {why}", client.server.url))
-}
-
-pub(super) fn now() -> Timestamp {
-    Timestamp::from_system(SystemTime::now())
 }
 
 /// The past of a machine as frames, oldest first. `fleet` holds this machine alone.

@@ -19,7 +19,7 @@ use self::client::Client;
 pub use self::client::{Server, ServerUrl};
 use self::collect::{Depth, Present};
 use self::query::Selection;
-use super::{Control, FleetNews, FleetSink, FrameSink, Source};
+use super::{Control, FleetNews, FleetSink, FrameSink, Source, notice};
 
 /// The server has nothing newer within a shorter time: exporters are read every 15 or 30 seconds.
 const SHORTEST: Duration = Duration::from_secs(5);
@@ -197,14 +197,10 @@ impl Watch {
         fleet.at.0 += passed.as_millis() as u64;
         let fresh = fleet.machines.iter_mut().filter(|machine| machine.state == State::Fresh);
         fresh.for_each(|machine| machine.state = State::Late);
-        let notice = Notice {
-            id: Notice::FLEET_LOST.to_owned(),
-            severity: Severity::Error,
-            what: format!("The metrics server does not answer: {why}"),
-            remedy: "It is asked again.".to_owned(),
-        };
+        let what = format!("The metrics server does not answer: {why}");
+        let lost = notice(Notice::FLEET_LOST, Severity::Error, what, "It is asked again.");
         frames(fleet).all(|mut frame| {
-            frame.notices.insert(0, notice.clone());
+            frame.notices.insert(0, lost.clone());
             (self.frames_to)(frame)
         })
     }

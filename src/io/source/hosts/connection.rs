@@ -8,12 +8,13 @@ use tokio::io::BufReader;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use warpscope_probes::Frame;
 use warpscope_probes::nvidia_smi::{END, frame};
-use warpscope_probes::{Frame, Timestamp};
 
 use super::name::HostName;
 use super::script::{Hello, Means, for_login_shell};
 use crate::io::sink::MAX_LINE;
+use crate::io::source::now;
 use crate::worker::children::Companion;
 use crate::worker::next_line;
 use crate::worker::process::last_words;
@@ -179,7 +180,7 @@ impl Connection {
         {
             let line = String::from_utf8_lossy(&self.line);
             if line.trim_end() == END {
-                return Some(frame(&text, Timestamp::from_system(std::time::SystemTime::now())));
+                return Some(frame(&text, now()));
             }
             text.push_str(&line);
         }

@@ -3,20 +3,20 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
 use tokio::sync::watch::Receiver;
 use tokio::time::timeout;
 use warpscope_probes::driver::DriverState;
-use warpscope_probes::process::Usage;
-use warpscope_probes::{Frame, Gpu, Notice, Origin, SCHEMA, Severity, Timestamp};
+use warpscope_probes::{Frame, Notice, Origin, SCHEMA, Severity, Timestamp};
 
 use super::backoff::Backoff;
 use super::connection::{Connection, Ssh, Trouble};
 use super::name::HostName;
 use super::nvidia_smi::Pace;
 use super::script::{Hello, Means, stream};
+use crate::io::source::{make_late, notice, now};
 
 /// How long after its time a frame counts as late.
 const GRACE: Duration = Duration::from_millis(750);
@@ -210,22 +210,9 @@ impl Watch {
         // In the time of the host, whose graphs would else go back and forth.
         frame.at = Timestamp(now().0.wrapping_add(self.ahead_ms)).max(self.last.at);
         frame.interval_s = self.pace.as_secs_f64();
-        frame.gpus.iter_mut().for_each(Gpu::make_late);
-        for process in &mut frame.processes {
-            for field in Usage::FIELDS {
-                (field.make_late)(&mut process.usage);
-            }
-        }
+        make_late(&mut frame.gpus, frame.processes.iter_mut().map(|process| &mut process.usage));
         frame
     }
-}
-
-fn now() -> Timestamp {
-    Timestamp::from_system(SystemTime::now())
-}
-
-fn notice(id: &str, severity: Severity, what: String, remedy: &str) -> Notice {
-    Notice { id: id.to_owned(), severity, what, remedy: remedy.to_owned() }
 }
 
 /// Any number, another one each time.

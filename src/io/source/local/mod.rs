@@ -12,13 +12,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use warpscope_probes::Frame;
 use warpscope_probes::provider::{Context, Provider, Section};
-use warpscope_probes::{Frame, Timestamp};
 
-use super::{Control, FrameSink, Source};
+use super::{Control, FrameSink, Source, now};
 pub use gpus::{Aside, Gpus, Ready, Update};
 use state::{Late, State, broken};
 
@@ -116,10 +116,6 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn now() -> Timestamp {
-    Timestamp::from_system(SystemTime::now())
 }
 
 /// What ended a wait.

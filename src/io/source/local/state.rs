@@ -5,9 +5,11 @@ use std::time::Duration;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::host::Machine;
-use warpscope_probes::process::{HostSide, Usage};
+use warpscope_probes::process::HostSide;
 use warpscope_probes::provider::{GpuSection, HostSection};
 use warpscope_probes::{Frame, Notice, Origin, SCHEMA, Severity, Timestamp};
+
+use crate::io::source::{make_late, notice};
 
 #[derive(Default)]
 pub(super) struct State {
@@ -58,23 +60,13 @@ impl State {
 
 /// That asking failed inside this program.
 pub(super) fn broken(name: &str) -> Notice {
-    Notice {
-        id: format!("provider.{name}"),
-        severity: Severity::Error,
-        what: format!("Reading {name} failed inside warpscope; its values may be old."),
-        remedy: "Please report this with the output of `warpscope doctor --redact`.".into(),
-    }
+    let what = format!("Reading {name} failed inside warpscope; its values may be old.");
+    let remedy = "Please report this with the output of `warpscope doctor --redact`.";
+    notice(&format!("provider.{name}"), Severity::Error, what, remedy)
 }
 
 fn mark_gpus_late(frame: &mut Frame, last: Timestamp) {
-    for gpu in &mut frame.gpus {
-        gpu.make_late();
-    }
-    for process in &mut frame.processes {
-        for field in Usage::FIELDS {
-            (field.make_late)(&mut process.usage);
-        }
-    }
+    make_late(&mut frame.gpus, frame.processes.iter_mut().map(|process| &mut process.usage));
     let what = match frame.driver.status {
         DriverState::Starting => "The NVIDIA driver has not answered yet.".to_owned(),
         _ => {
@@ -83,12 +75,8 @@ fn mark_gpus_late(frame: &mut Frame, last: Timestamp) {
             format!("The NVIDIA driver has stopped answering; its values of {time}Z are shown dim.")
         }
     };
-    frame.notices.push(Notice {
-        id: "driver.late".into(),
-        severity: Severity::Warning,
-        what,
-        remedy: "Loading the driver takes seconds without persistence mode (nvidia-smi -pm 1); otherwise look for Xid messages in dmesg.".into(),
-    });
+    let remedy = "Loading the driver takes seconds without persistence mode (nvidia-smi -pm 1); otherwise look for Xid messages in dmesg.";
+    frame.notices.push(notice("driver.late", Severity::Warning, what, remedy));
 }
 
 fn mark_host_late(frame: &mut Frame) {

@@ -15,14 +15,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use warpscope_probes::Severity;
 use warpscope_probes::catalogue::enrich;
 use warpscope_probes::driver::DriverState;
-use warpscope_probes::process::Usage;
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
-use warpscope_probes::{Notice, Severity};
 
 use self::changes::Changes;
 use super::local::{Gpus, Ready, Update};
+use super::{make_late, notice};
 use crate::io::memory::Startup;
 use crate::worker::children::Companion;
 use crate::worker::process::ARGUMENT;
@@ -132,24 +132,15 @@ impl NvmlProcess {
     fn without_answer(&self) -> Update {
         let (trouble, seconds) = (self.trouble.clone(), self.wait.as_secs_f64().ceil());
         Box::new(move |last| {
-            last.gpus.iter_mut().for_each(warpscope_probes::Gpu::make_late);
-            for process in &mut last.processes {
-                for field in Usage::FIELDS {
-                    (field.make_late)(&mut process.usage);
-                }
-            }
+            make_late(&mut last.gpus, last.processes.iter_mut().map(|process| &mut process.usage));
             if matches!(last.driver.status, DriverState::Starting | DriverState::Failed { .. }) {
                 last.driver.status = DriverState::Failed { error: trouble.clone() };
             }
             last.notices.retain(|notice| notice.id != CRASHED);
-            last.notices.push(Notice {
-                id: CRASHED.to_owned(),
-                severity: Severity::Error,
-                what: format!("{trouble}; restarting it in {seconds} s."),
-                remedy: "Values shown dim are the last known. See what the kernel says: sudo dmesg | grep -iE 'nvrm|xid|nvidia-ml'; \
-                         if the driver was just replaced, this resolves on its own or after a reboot."
-                    .to_owned(),
-            });
+            let what = format!("{trouble}; restarting it in {seconds} s.");
+            let remedy = "Values shown dim are the last known. See what the kernel says: sudo dmesg | grep -iE 'nvrm|xid|nvidia-ml'; \
+                         if the driver was just replaced, this resolves on its own or after a reboot.";
+            last.notices.push(notice(CRASHED, Severity::Error, what, remedy));
         })
     }
 
