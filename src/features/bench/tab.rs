@@ -4,7 +4,6 @@ use super::{Bench, panel};
 use crate::features::shared::{GpuDecode, copied_gpu};
 use crate::features::{CpuDecode, Effect, Feature, Shared};
 use crate::widgets::{Hit, Surface};
-use crate::worker::protocol::PathDtype;
 use warpscope_probes::Gpu;
 
 impl Feature for Bench {
@@ -53,13 +52,11 @@ impl Feature for Bench {
     }
 }
 
-/// The rates of the usual paths, where any was measured.
+/// The rates of the usual paths but fp32, where any was measured.
 fn gpu_decode(device: &Device) -> Option<GpuDecode> {
-    const SHOWN: &[(&str, PathDtype)] =
-        &[("fp16", PathDtype::Fp16), ("bf16", PathDtype::Bf16), ("int4", PathDtype::Int4)];
-    let measured = SHOWN.iter().filter_map(|(label, dtype)| {
+    let measured = panel::DTYPES[1..].iter().filter_map(|dtype| {
         let speed = device.results.speed_of(*dtype)?;
-        Some((*label, speed.value.decode_tokens_per_s?, speed.at))
+        Some((dtype.id(), speed.value.decode_tokens_per_s?, speed.at))
     });
     let measured: Vec<_> = measured.collect();
     let at = measured.iter().map(|one| one.2).max()?;
