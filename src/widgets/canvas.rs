@@ -3,7 +3,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::graph::DOTS;
+use super::Look;
+use super::graph::{DOTS, braille};
+use super::theme::Role;
 
 /// Dots, 2×4 a cell with Braille and one a cell without; rows count from the bottom.
 pub(super) struct Canvas {
@@ -31,11 +33,17 @@ impl Canvas {
         }
     }
 
-    pub(super) fn draw(&self, buffer: &mut Buffer, set: impl Fn(&mut ratatui::buffer::Cell, u8)) {
+    /// Draws what is set; without Braille, `plain` in every cell that has a dot.
+    pub(super) fn draw(&self, look: Look<'_>, role: Role, plain: &str, buffer: &mut Buffer) {
         for (index, bits) in self.bits.iter().enumerate().filter(|(_, bits)| **bits != 0) {
             let row = (index / usize::from(self.area.width)) as u16;
             let column = (index % usize::from(self.area.width)) as u16;
-            set(&mut buffer[(self.area.x + column, self.area.bottom() - 1 - row)], *bits);
+            let cell = &mut buffer[(self.area.x + column, self.area.bottom() - 1 - row)];
+            cell.set_style(look.style(role));
+            match look.glyphs.is_unicode {
+                true => cell.set_char(braille(*bits)),
+                false => cell.set_symbol(plain),
+            };
         }
     }
 }

@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::canvas::Canvas;
-use super::graph::braille;
 use super::{Align, CellWriter, Look, text_width};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
@@ -100,7 +99,6 @@ impl Roofline<'_> {
     }
 
     fn draw_roofs(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
-        let style = self.look.style(Role::Roof);
         let mut canvas = Canvas::new(plot, self.look.glyphs.is_unicode);
         let Some(bandwidth) = log(self.bandwidth) else { return };
         for peak in self.roofs.iter().filter_map(|roof| log(roof.peak)) {
@@ -115,13 +113,7 @@ impl Roofline<'_> {
                 before = here;
             }
         }
-        canvas.draw(buffer, |cell, bits| {
-            cell.set_style(style);
-            match self.look.glyphs.is_unicode {
-                true => cell.set_char(braille(bits)),
-                false => cell.set_symbol(self.look.glyphs.gap),
-            };
-        });
+        canvas.draw(self.look, Role::Roof, self.look.glyphs.gap, buffer);
     }
 
     /// Names every roof at its right end, on the line above it if there is one, else below it; where both lines have a name, not at all.

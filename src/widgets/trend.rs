@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::canvas::Canvas;
-use super::graph::braille;
 use super::{Align, Look, text_width};
 use crate::widgets::format;
 use crate::widgets::format::Short;
@@ -147,7 +146,7 @@ impl Trend<'_> {
                 canvas.set_column(x, high, high);
             }
         }
-        self.draw_canvas(&canvas, Role::Track, self.look.glyphs.gap, buffer);
+        canvas.draw(self.look, Role::Track, self.look.glyphs.gap, buffer);
     }
 
     fn draw_line(&self, scale: &Scale, plot: Rect, buffer: &mut Buffer) {
@@ -170,18 +169,7 @@ impl Trend<'_> {
             let y = scale.y(level.median);
             canvas.set_column(scale.x(run), y, y);
         }
-        self.draw_canvas(&canvas, Role::Graph, self.look.glyphs.info, buffer);
-    }
-
-    fn draw_canvas(&self, canvas: &Canvas, role: Role, plain: &str, buffer: &mut Buffer) {
-        let style = self.look.style(role);
-        canvas.draw(buffer, |cell, bits| {
-            cell.set_style(style);
-            match self.look.glyphs.is_unicode {
-                true => cell.set_char(braille(bits)),
-                false => cell.set_symbol(plain),
-            };
-        });
+        canvas.draw(self.look, Role::Graph, self.look.glyphs.info, buffer);
     }
 
     fn known(&self) -> impl Iterator<Item = (usize, Level)> + '_ {
