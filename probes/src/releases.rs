@@ -11,7 +11,7 @@ use flate2::read::ZlibDecoder;
 use warpscope_kernels::Sm;
 
 use crate::inspect::env::normalized;
-use crate::rules::Version;
+use crate::rules::{Version, VersionRange};
 
 macro_rules! packed {
     ($name:literal) => {
@@ -171,6 +171,17 @@ pub fn release_on(framework: &str, date: &str) -> Option<&'static str> {
     published.map(|(version, _)| version).last()
 }
 
+/// The versions of a package that pip can install, with blanks between them; `None` where the package is not listed.
+fn installs(package: &str) -> Option<&'static str> {
+    INSTALLS.iter().find(|row| row[0] == package).map(|row| row[1].as_str())
+}
+
+/// Whether some version of a package in this range can be installed: a fix names no other. `None` where the package is not listed.
+pub fn is_installable(package: &str, range: &VersionRange) -> Option<bool> {
+    let mut versions = installs(package)?.split(' ').filter_map(|text| text.parse().ok());
+    Some(versions.any(|version: Version| range.contains(Some(&version)) == Some(true)))
+}
+
 /// Whether a package, or a framework without one, has a release of this version; `None` where its releases are not known.
 pub fn exists(package: &str, version: &str) -> Option<bool> {
     let wanted: Version = version.parse().ok()?;
@@ -178,8 +189,7 @@ pub fn exists(package: &str, version: &str) -> Option<bool> {
         one.parse::<Version>().is_ok_and(|one| is(one.compare(&wanted), Ordering::is_eq))
     };
     let name = normalized(package);
-    let installs = INSTALLS.iter().find(|row| row[0] == name);
-    let installs = installs.map(|row| row[1].split(' ').any(same));
+    let installs = installs(&name).map(|versions| versions.split(' ').any(same));
     let mut tags = tags(&name).map(|(version, _)| version).peekable();
     let tagged = tags.peek().is_some().then(|| tags.any(same));
     match (installs, tagged) {
@@ -245,6 +255,15 @@ mod tests {
         assert_eq!(asked("vllm", "0.8.1", "xformers").as_deref(), Some("0.0.29.post2"));
         assert_eq!(asked("vllm", "99.0", "torch"), None);
         assert_eq!(asked("lmdeploy", "0.18.0", "torch"), None, "a range is no version");
+    }
+
+    /// As `pip index versions ktransformers` lists them: 0.3.1 was tagged and never uploaded.
+    #[test]
+    fn a_tag_is_no_upload() {
+        let range = |text: &str| text.parse().expect("a range");
+        assert_eq!(is_installable("ktransformers", &range("==0.3.1")), Some(false));
+        assert_eq!(is_installable("ktransformers", &range(">=0.2,<0.3")), Some(true));
+        assert_eq!(is_installable("nobody's-package", &range(">=0.1")), None);
     }
 
     /// They are searched as text: rows of a framework elsewhere, or in quotes, would be lost.

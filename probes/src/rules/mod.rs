@@ -8,7 +8,6 @@ mod builtin;
 mod condition;
 mod entry;
 mod file;
-mod installable;
 mod keys;
 mod range;
 mod source;
@@ -22,7 +21,6 @@ pub use entry::{
     Report, Rule, STAGES, Side, Stage,
 };
 pub use file::PLACEHOLDERS;
-pub use installable::is_installable;
 pub use keys::{
     ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,
 };

@@ -4,7 +4,8 @@
 
 use std::cmp::Ordering;
 
-use warpscope_probes::rules::{Cost, Version, VersionRange, is_installable};
+use warpscope_probes::releases::is_installable;
+use warpscope_probes::rules::{Cost, Version, VersionRange};
 
 use super::{Attempt, options};
 use crate::engine::decision::DecidedBy;
