@@ -1,7 +1,6 @@
 //! Installed frameworks in the terms of the engine: versions, packages beside them, and what their binaries can run on.
 
 mod build;
-mod cuda_builds;
 mod damage;
 mod target_coverage;
 

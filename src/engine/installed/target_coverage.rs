@@ -10,8 +10,8 @@ use warpscope_kernels::image::{Isa, cuda_text};
 use warpscope_kernels::{Sm, Suffix};
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::binary::{Coverage, Form, Scan};
+use warpscope_probes::inspect::env::cuda_builds::{self, Cuda};
 
-use super::cuda_builds::{self, Cuda};
 use crate::engine::verdict::Outcome;
 
 /// Targets named before the rest is counted.

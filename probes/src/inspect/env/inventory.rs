@@ -225,12 +225,9 @@ impl Environment {
     /// CUDA its frameworks were built with, major and minor: what its torch says, else what others say, else the runtime library it would
     /// load. `None` where these are of several majors, which may be loaded side by side.
     pub fn cuda_runtime(&self) -> Option<(u32, u32)> {
-        let torch = ["torch", "pytorch"].into_iter().filter_map(|name| self.package(name));
-        let torch = torch.filter_map(|package| package.cuda.as_deref());
-        let built = self.packages.iter().filter_map(|package| package.cuda.as_deref());
         let taken = self.cuda.iter().filter(|one| one.name == "cudart" && one.wins);
         let taken = taken.filter_map(|one| one.version.as_deref());
-        of_one_major(torch).or_else(|| of_one_major(built)).or_else(|| of_one_major(taken))
+        built_with(&self.packages).or_else(|| of_one_major(taken))
     }
 }
 
@@ -242,6 +239,14 @@ impl Package {
             None => self.version.clone(),
         }
     }
+}
+
+/// CUDA that packages of one environment were built with: what its torch says, else what others say.
+pub(super) fn built_with(packages: &[Package]) -> Option<(u32, u32)> {
+    let is_torch = |one: &&Package| matches!(&*one.normalized, "torch" | "pytorch");
+    let torch = packages.iter().filter(is_torch).filter_map(|one| one.cuda.as_deref());
+    let all = packages.iter().filter_map(|one| one.cuda.as_deref());
+    of_one_major(torch).or_else(|| of_one_major(all))
 }
 
 /// The first of these versions, if all are of one major.

@@ -30,7 +30,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use cuda::{DriverServes, driver_serves};
+pub use cuda::{DriverServes, builds as cuda_builds, driver_serves};
 pub use image::{Image, ImageError, ImageFile, Packing, read_image, stream_image};
 pub use inventory::{
     CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Searched,

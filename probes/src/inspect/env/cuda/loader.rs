@@ -9,9 +9,10 @@ use std::rc::Rc;
 
 use super::super::disk::Disk;
 use super::super::elf::{Dynamic, expand};
-use super::super::inventory::Package;
+use super::super::inventory::{Package, built_with};
 use super::super::links::lexical;
 use super::super::progress::Progress;
+use super::builds;
 use super::copies::{Copy, LIBRARIES, Machine, Place, identify, is_private};
 use super::versions::Versions;
 
@@ -78,8 +79,7 @@ impl<'a> Loader<'a> {
 
     /// Loads every library of every package, frameworks first.
     pub(super) fn load(mut self, packages: &[Package], progress: &mut Progress<'_>) -> Vec<Loaded> {
-        let cuda =
-            packages.iter().find(|one| one.normalized == "torch").and_then(|one| one.cuda.clone());
+        let runtime = built_with(packages);
         let mut order: Vec<_> = packages.iter().filter(|one| !is_provider(one)).collect();
         let rank =
             |package: &Package| FRAMEWORKS.iter().position(|name| *name == package.normalized);
@@ -87,7 +87,10 @@ impl<'a> Loader<'a> {
         for package in order {
             let mut paths: Vec<_> =
                 package.libraries.iter().map(|one| self.disk.inner(&one.path)).collect();
-            paths.retain(|path| is_loadable(path) && !is_other_variant(path, cuda.as_deref()));
+            paths.retain(|path| is_loadable(path));
+            if let Some(runtime) = runtime {
+                builds::retain_loaded(&mut paths, runtime);
+            }
             paths.sort_by_key(|path| !path.ends_with(FIRST));
             for path in paths {
                 if progress.cancelled() || self.seen.len() >= MOST {
@@ -214,13 +217,4 @@ fn is_provider(package: &Package) -> bool {
 fn is_loadable(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.contains(".so") && identify(name).is_none()
-}
-
-/// Whether a file is one of several builds of a library of which another fits this torch: `libbitsandbytes_cuda118.so`.
-fn is_other_variant(path: &Path, cuda: Option<&str>) -> bool {
-    let Some(cuda) = cuda else { return false };
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let Some((_, tag)) = name.split_once("_cuda") else { return false };
-    let digits: String = tag.chars().take_while(char::is_ascii_digit).collect();
-    digits.len() >= 3 && digits != cuda.replace('.', "")
 }

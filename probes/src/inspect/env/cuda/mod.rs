@@ -4,6 +4,7 @@
 //! (`CUBLAS_STATUS_NOT_SUPPORTED`, an undefined symbol), so the loader's search is replayed from the files: run paths,
 //! `LD_LIBRARY_PATH`, its cache. Asking the loader itself would mean running the libraries' start-up code.
 
+pub mod builds;
 mod copies;
 mod driver;
 mod loader;

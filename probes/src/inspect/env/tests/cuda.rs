@@ -203,27 +203,32 @@ fn what_the_loader_does_not_find_is_opened_from_the_wheel() {
     assert_eq!(winners(only(&inventory))[0].2, "preloaded from wheel nvidia-cublas-cu12");
 }
 
-/// bitsandbytes ships one library for each CUDA and opens the one that fits.
+/// bitsandbytes ships one library for each CUDA and opens the one that fits: this very version, or the newest before it.
 #[test]
-fn other_builds_of_a_library_pull_nothing_in() {
-    let fake = machine(RUNPATH);
-    cublas_wheel(&fake, "nvidia-cublas-cu12", "12.8.4.1", "12");
-    cublas(&fake, "/usr/local/cuda-11.8/lib64", "11");
-    let files =
-        ["bitsandbytes/libbitsandbytes_cuda118.so", "bitsandbytes/libbitsandbytes_cuda128.so"];
-    fake.package(SITE, "bitsandbytes", "0.45.0", &files);
-    for (file, major) in files.iter().zip(["11", "12"]) {
-        let needed = format!("libcublas.so.{major}");
-        fake.put(&format!("{SITE}/{file}"), library(&[(NEEDED, needed.as_str())]));
+fn of_builds_of_a_library_the_fitting_one_pulls_in_what_it_needs() {
+    for fitting in ["128", "126"] {
+        let fake = machine(RUNPATH);
+        fake.put(&format!("{SITE}/torch/lib/libtorch_cuda.so"), library(&[]));
+        cublas_wheel(&fake, "nvidia-cublas-cu12", "12.8.4.1", "12");
+        cublas(&fake, "/usr/local/cuda-11.8/lib64", "11");
+        let builds =
+            ["118", fitting].map(|cuda| format!("bitsandbytes/libbitsandbytes_cuda{cuda}.so"));
+        fake.package(SITE, "bitsandbytes", "0.45.0", &[&builds[0], &builds[1]]);
+        for (file, major) in builds.iter().zip(["11", "12"]) {
+            let needed = format!("libcublas.so.{major}");
+            fake.put(&format!("{SITE}/{file}"), library(&[(NEEDED, needed.as_str())]));
+        }
+        fake.put(
+            "/etc/ld.so.cache",
+            cache(&[(MACHINE, "libcublas.so.11", "/usr/local/cuda-11.8/lib64/libcublas.so.11")]),
+        );
+        let inventory = fake.find();
+        let found = only(&inventory);
+        let winners = winners(found);
+        assert!(!winners.is_empty(), "{fitting}");
+        assert!(winners.iter().all(|row| row.1 == "12.8.4.1"), "{fitting}: {winners:?}");
+        assert_eq!(found.problems, [""; 0]);
     }
-    fake.put(
-        "/etc/ld.so.cache",
-        cache(&[(MACHINE, "libcublas.so.11", "/usr/local/cuda-11.8/lib64/libcublas.so.11")]),
-    );
-    let inventory = fake.find();
-    let found = only(&inventory);
-    assert!(winners(found).iter().all(|row| row.1 == "12.8.4.1"), "{:?}", winners(found));
-    assert_eq!(found.problems, [""; 0]);
 }
 
 #[test]

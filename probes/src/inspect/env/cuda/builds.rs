@@ -1,13 +1,13 @@
 //! Builds of one library for several versions of CUDA, of which a package loads the one that fits: `libbitsandbytes_cuda128.so`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Major and minor version of CUDA.
-pub(super) type Cuda = (u32, u32);
+pub type Cuda = (u32, u32);
 
 /// What builds of one library have in common: their path without the CUDA version in the file's name and without a folder's architecture.
-pub(super) fn family(path: &Path) -> PathBuf {
+pub fn family(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_arch = |folder: &str| {
         let digits = folder.strip_prefix("sm").map(|rest| rest.trim_start_matches('_'));
@@ -21,7 +21,7 @@ pub(super) fn family(path: &Path) -> PathBuf {
 }
 
 /// The CUDA that a file's name says it was built for.
-pub(super) fn version(path: &Path) -> Option<Cuda> {
+pub fn version(path: &Path) -> Option<Cuda> {
     without_cuda(&path.file_name()?.to_string_lossy()).1
 }
 
@@ -45,14 +45,26 @@ fn without_cuda(name: &str) -> (String, Option<Cuda>) {
 
 /// The build that is loaded beside a runtime, as bitsandbytes chooses it (`get_cuda_bnb_library_path`): the very version, else the newest
 /// older one of its major, else the oldest newer one; never one of another major.
-pub(super) fn fitting(builds: &BTreeSet<Cuda>, runtime: Cuda) -> Option<Cuda> {
+pub fn fitting(builds: &BTreeSet<Cuda>, runtime: Cuda) -> Option<Cuda> {
     let mut same = builds.iter().copied().filter(|build| build.0 == runtime.0);
     let older = same.clone().rfind(|build| *build <= runtime);
     older.or_else(|| same.next())
 }
 
+/// Takes out of libraries those of which another build is loaded beside the runtime.
+pub fn retain_loaded(paths: &mut Vec<PathBuf>, runtime: Cuda) {
+    let mut families: BTreeMap<PathBuf, BTreeSet<Cuda>> = BTreeMap::new();
+    for path in &*paths {
+        families.entry(family(path)).or_default().extend(version(path));
+    }
+    paths.retain(|path| {
+        let builds = &families[&family(path)];
+        builds.len() < 2 || version(path) == fitting(builds, runtime)
+    });
+}
+
 /// `11.8, 12.1 and 12.8`.
-pub(super) fn list(builds: &BTreeSet<Cuda>) -> String {
+pub fn list(builds: &BTreeSet<Cuda>) -> String {
     let mut names: Vec<String> =
         builds.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
     let last = names.pop().unwrap_or_default();
