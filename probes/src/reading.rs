@@ -73,13 +73,26 @@ impl<T> Reading<T> {
 
     /// The same reading of another type.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Reading<U> {
+        self.and_then(|value| Reading::Value(f(value)))
+    }
+
+    /// What a value leads to; an absence stays as it is.
+    pub fn and_then<U>(self, f: impl FnOnce(T) -> Reading<U>) -> Reading<U> {
         match self {
-            Self::Value(value) => Reading::Value(f(value)),
+            Self::Value(value) => f(value),
             Self::Unsupported => Reading::Unsupported,
             Self::Denied => Reading::Denied,
             Self::Failed(why) => Reading::Failed(why),
-            Self::Late(value) => Reading::Late(value.map(f)),
+            Self::Late(last) => Reading::Late(last.and_then(|last| match f(last) {
+                Reading::Value(value) => Some(value),
+                _ => None,
+            })),
         }
+    }
+
+    /// A value that may not be there.
+    pub fn of(value: Option<T>) -> Self {
+        value.map_or(Self::Unsupported, Self::Value)
     }
 
     /// What became of a value that did not arrive in time.

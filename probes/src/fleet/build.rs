@@ -257,11 +257,11 @@ impl Builder {
 
 /// Texts, each once.
 #[derive(Default)]
-struct Names(HashMap<String, usize>);
+pub(super) struct Names(HashMap<String, usize>);
 
 impl Names {
     /// The place of a text, which is given one where it is new.
-    fn place(&mut self, text: &str) -> usize {
+    pub(super) fn place(&mut self, text: &str) -> usize {
         let next = self.0.len();
         match self.0.get(text) {
             Some(place) => *place,
@@ -269,7 +269,7 @@ impl Names {
         }
     }
 
-    fn into_list(self) -> Vec<String> {
+    pub(super) fn into_list(self) -> Vec<String> {
         let mut all: Vec<_> = self.0.into_iter().collect();
         all.sort_by_key(|(_, place)| *place);
         all.into_iter().map(|(text, _)| text).collect()

@@ -29,8 +29,8 @@ impl Fleet {
             ..Frame::default()
         };
         frame.driver.status = DriverState::Ready;
-        frame.driver.versions.driver = reading(about.driver.clone());
-        frame.driver.versions.cuda = reading(about.cuda.clone());
+        frame.driver.versions.driver = Reading::of(about.driver.clone());
+        frame.driver.versions.cuda = Reading::of(about.cuda.clone());
         frame.host.machine.hostname = about.name.clone().into();
         frame.notices.extend(notice(about, self.at.seconds_since(about.seen)));
         Some(frame)
@@ -42,13 +42,13 @@ impl Fleet {
         let mut gpu = Gpu { index: member.index.unwrap_or(0), ..Gpu::default() };
         gpu.key = member.uuid.clone().unwrap_or_else(|| member.key.clone());
         gpu.presence = if state == State::Lost { Presence::Lost } else { Presence::Present };
-        gpu.identity.uuid = reading(member.uuid.clone());
-        gpu.identity.name = reading(self.model(at).map(str::to_owned));
+        gpu.identity.uuid = Reading::of(member.uuid.clone());
+        gpu.identity.name = Reading::of(self.model(at).map(str::to_owned));
         let found = || self.model(at).and_then(|name| Catalogue::load().find(name).ok());
         if let Some(part) = *kinds.entry(member.model).or_insert_with(found) {
             gpu.identity.sm = part.sm.into();
             let arch = Catalogue::load().arch(part.sm);
-            gpu.identity.architecture = reading(arch.map(|arch| arch.family.clone()));
+            gpu.identity.architecture = Reading::of(arch.map(|arch| arch.family.clone()));
             gpu.identity.memory_type = part.memory_type.clone().into();
         }
         gpu.vitals = self.vitals(at);
@@ -93,10 +93,6 @@ static FORMS: LazyLock<BTreeMap<&str, Form>> = LazyLock::new(|| {
     };
     Vitals::FIELDS.iter().filter_map(|field| Some((field.key, form(field.key)?))).collect()
 });
-
-fn reading<T>(value: Option<T>) -> Reading<T> {
-    value.map_or(Reading::Unsupported, Reading::Value)
-}
 
 fn notice(machine: &Machine, age_s: f64) -> Option<Notice> {
     let what = match machine.state {

@@ -1,7 +1,6 @@
 //! A fleet of frames: machines that are read one by one.
 
-use std::collections::BTreeMap;
-
+use super::build::Names;
 use super::order::natural;
 use super::{Fleet, Machine, Member, State};
 use crate::gpu::{CLOCK_REASONS, Presence, Vitals};
@@ -28,7 +27,7 @@ impl Fleet {
         let fields: Vec<&Field<Vitals>> = fields.collect();
         fleet.columns = fields.iter().map(|field| (field.key, Vec::new())).collect();
         fleet.columns.extend(["clock_reasons", "xid", "up"].map(|field| (field, Vec::new())));
-        let (mut models, mut owners) = (BTreeMap::new(), BTreeMap::new());
+        let (mut models, mut owners) = (Names::default(), Names::default());
         let mut frames: Vec<_> = frames.into_iter().collect();
         frames.sort_by_cached_key(|frame| natural(frame.1));
         for (frame, name, state) in frames {
@@ -41,8 +40,8 @@ impl Fleet {
                     index: Some(gpu.index),
                     key: gpu.key.clone(),
                     uuid: gpu.identity.uuid.last().cloned(),
-                    model: place(&mut models, gpu.identity.name.last().map_or("", String::as_str)),
-                    owner: owner(frame, gpu).map(|owner| place(&mut owners, &owner)),
+                    model: models.place(gpu.identity.name.last().map_or("", String::as_str)),
+                    owner: owner(frame, gpu).map(|owner| owners.place(&owner)),
                     seen: frame.at,
                 });
                 let values = fields.iter().map(|field| (field.number)(&gpu.vitals));
@@ -62,7 +61,7 @@ impl Fleet {
                 gpus: from..fleet.gpus.len(),
             });
         }
-        (fleet.models, fleet.owners) = (listed(models), listed(owners));
+        (fleet.models, fleet.owners) = (models.into_list(), owners.into_list());
         fleet
     }
 }
@@ -94,16 +93,4 @@ fn owner(frame: &Frame, gpu: &Gpu) -> Option<String> {
     let bytes = |process: &&Process| process.usage.gpu_memory_bytes.last().map_or(0, |it| it.0);
     let here = frame.processes.iter().filter(|process| process.gpu == gpu.key);
     here.max_by_key(bytes)?.host.user.last().cloned()
-}
-
-/// The place of a text, which is given one where it is new.
-fn place(all: &mut BTreeMap<String, usize>, text: &str) -> usize {
-    let next = all.len();
-    *all.entry(text.to_owned()).or_insert(next)
-}
-
-fn listed(all: BTreeMap<String, usize>) -> Vec<String> {
-    let mut all: Vec<_> = all.into_iter().collect();
-    all.sort_by_key(|(_, place)| *place);
-    all.into_iter().map(|(text, _)| text).collect()
 }

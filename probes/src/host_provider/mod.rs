@@ -125,7 +125,7 @@ impl HostProvider {
         let all = Memory::of(system);
         let memory = all.within(group.filter(|_| self.is_limited || is_turn));
         self.is_limited = memory.total != all.total;
-        let bytes = |bytes: Option<u64>| known(bytes.map(Bytes));
+        let bytes = |bytes: Option<u64>| Reading::of(bytes.map(Bytes));
         machine.memory_total_bytes = bytes(memory.total);
         machine.memory_used_bytes = bytes(memory.used);
         machine.swap_total_bytes = bytes(memory.swap_total);
@@ -158,7 +158,7 @@ impl Provider for HostProvider {
         machine.cpu_pct = cpu_pct;
         // Names its CPUs from the first refresh on.
         let brand = self.system.as_ref().and_then(|system| Some(system.cpus().first()?.brand()));
-        machine.cpu_name = known(brand.filter(|brand| !brand.is_empty()).map(printable));
+        machine.cpu_name = Reading::of(brand.filter(|brand| !brand.is_empty()).map(printable));
         self.put_memory(&mut machine, is_turn);
         let host = Host { machine, cpu_each_pct, cpu_features };
         let notices = notices(&processes);
@@ -174,10 +174,12 @@ impl Fixed {
         let cgroup = read("self/cgroup", 4096).value().cloned().unwrap_or_default();
         let release = System::kernel_version().ok();
         let machine = Machine {
-            hostname: known(System::host_name().ok().map(|name| printable(&name))),
-            kernel: known(release.map(|release| printable(&format!("Linux {release}")))),
-            cpu_cores: known(allowed_cpus()),
-            container: known(container::own(&options.root, &cgroup).map(|kind| printable(&kind))),
+            hostname: Reading::of(System::host_name().ok().map(|name| printable(&name))),
+            kernel: Reading::of(release.map(|release| printable(&format!("Linux {release}")))),
+            cpu_cores: Reading::of(allowed_cpus()),
+            container: Reading::of(
+                container::own(&options.root, &cgroup).map(|kind| printable(&kind)),
+            ),
             ..Machine::default()
         };
         let features = cpuinfo.value().map(|text| cpu::features(text)).unwrap_or_default();
@@ -186,10 +188,6 @@ impl Fixed {
         let group = Group::tightest(&options.sys_root, &cgroup);
         Self { machine, features, group, processes }
     }
-}
-
-fn known<T>(value: Option<T>) -> Reading<T> {
-    value.map_or(Reading::Unsupported, Reading::Value)
 }
 
 /// CPUs the scheduler lets this process run on.
@@ -203,7 +201,7 @@ fn put_load(machine: &mut Machine) {
         machine.load_5 = load.five.into();
         machine.load_15 = load.fifteen.into();
     }
-    machine.uptime_s = known(System::uptime().ok().map(|seconds| Seconds(seconds as f64)));
+    machine.uptime_s = Reading::of(System::uptime().ok().map(|seconds| Seconds(seconds as f64)));
 }
 
 /// One row per reason why a process has no name: which, id, what was found, the way out.

@@ -119,7 +119,7 @@ impl Processes {
             parent: stat.parent.into(),
             cpu_pct: cpu,
             memory_bytes: Bytes(stat.resident_pages.saturating_mul(self.units.page_bytes)).into(),
-            started: started.map_or(Reading::Unsupported, |at| at.to_string().into()),
+            started: Reading::of(started.map(|at| at.to_string())),
             container: known.container.clone(),
         };
         self.known.insert(pid, known);

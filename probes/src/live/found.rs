@@ -20,6 +20,18 @@ impl Found {
         Self { answer, detail: detail.into(), facts: Vec::new(), ran: String::new() }
     }
 
+    pub(super) fn works(detail: impl Into<String>) -> Self {
+        Self::new(Answer::Works, detail)
+    }
+
+    pub(super) fn wrong(detail: impl Into<String>) -> Self {
+        Self::new(Answer::WrongOutput, detail)
+    }
+
+    pub(super) fn fails(detail: impl Into<String>) -> Self {
+        Self::new(Answer::Fails, detail)
+    }
+
     /// What could not be tried, and why not.
     pub(super) fn unknown(why: impl Into<String>) -> Self {
         Self::new(Answer::Unknown, why)

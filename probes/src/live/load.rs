@@ -1,12 +1,12 @@
 //! Whether the driver takes an image at all: machine code of exactly one architecture, PTX of one target, PTX of one version.
 
 use warpscope_kernels::cuda::CudaMachine;
-use warpscope_kernels::gpu::{Launch, Machine, MachineError, Slot};
+use warpscope_kernels::gpu::{Machine, MachineError};
 use warpscope_kernels::image::{Image, ImageKind, Isa, images};
 use warpscope_kernels::{Sm, Suffix};
 
 use super::found::Found;
-use super::{Answer, short};
+use super::{Answer, block, short};
 
 /// Family under which images are loaded here, so that none of the program's own is in the way.
 const FAMILY: &str = "load";
@@ -41,10 +41,8 @@ pub(super) fn find(machine: &mut CudaMachine, load: Load) -> Found {
     let result = loaded.and_then(|()| run(machine));
     machine.unload_image(FAMILY);
     let found = match &result {
-        Ok(true) => Found::new(Answer::Works, format!("{name} was loaded and ran")),
-        Ok(false) => {
-            Found::new(Answer::WrongOutput, format!("{name} was loaded and gave a wrong result"))
-        }
+        Ok(true) => Found::works(format!("{name} was loaded and ran")),
+        Ok(false) => Found::wrong(format!("{name} was loaded and gave a wrong result")),
         Err(error) => refused(load, &name, error),
     };
     let said = log.lines().next().unwrap_or_default().trim().to_owned();
@@ -99,26 +97,8 @@ fn text(target: Sm, isa: Isa) -> Option<String> {
 
 /// Whether every word comes back inverted.
 fn run(machine: &mut CudaMachine) -> Result<bool, MachineError> {
-    let bytes = 4 * u64::from(LANES);
-    let (input, output) = (machine.allocate(bytes)?, machine.allocate(bytes)?);
     let given: Vec<u8> = (0..LANES).flat_map(|lane| (lane * 0x0101_0101).to_le_bytes()).collect();
-    let mut back = given.clone();
-    let args = [input, output].map(|buffer| Slot::from(buffer).into()).to_vec();
-    let launch = Launch {
-        family: FAMILY,
-        entry: ENTRY,
-        grid: [1; 3],
-        block: [LANES, 1, 1],
-        shared_bytes: 0,
-        args,
-        early: false,
-    };
-    let ran = machine
-        .write(input.into(), &given)
-        .and_then(|()| machine.run(&[launch]))
-        .and_then(|()| machine.read(output.into(), &mut back));
-    let freed = machine.free(input).and(machine.free(output));
-    ran.and(freed)?;
+    let back = block::run(machine, block::block(FAMILY, ENTRY, LANES), &[&given, &given])?;
     Ok(back.iter().zip(given).all(|(back, given)| *back == !given))
 }
 

@@ -2,9 +2,9 @@
 
 use half::f16;
 use warpscope_kernels::cuda::CudaMachine;
-use warpscope_kernels::gpu::{Launch, Machine, MachineError, Slot};
+use warpscope_kernels::gpu::{Machine, MachineError, Slot};
 
-use super::Answer;
+use super::block::{self, block};
 use super::found::Found;
 
 /// Squared and summed 32 times it is 100 352, half as much again as fp16 holds: the values GLM-4 reached were of this size.
@@ -38,11 +38,11 @@ fn overflowed([wide, narrow, brain, summed]: [u32; 4]) -> Found {
     let found = if as_defined {
         let detail = "a sum of 100352 is infinite in fp16 here, as the format defines, and finite in bf16 and fp32: a model with such values \
                       prints one token over and over in fp16";
-        Found::new(Answer::Works, detail)
+        Found::works(detail)
     } else {
         let detail =
             "a sum of 100352 comes out otherwise than the formats define: look at the figures";
-        Found::new(Answer::WrongOutput, detail)
+        Found::wrong(detail)
     };
     found
         .fact("fp32", wide_text)
@@ -55,23 +55,7 @@ fn summed(machine: &mut CudaMachine) -> Result<[u32; 4], MachineError> {
     const LANES: usize = 32;
     let half = u32::from(f16::from_f32(OVERFLOWING).to_bits());
     let given: Vec<u8> = (0..LANES).flat_map(|_| (half | half << 16).to_le_bytes()).collect();
-    let (input, output) = (machine.allocate(4 * 32)?, machine.allocate(16 * 32)?);
-    let mut out = vec![0xff; 16 * LANES];
-    let launch = Launch {
-        family: "gate",
-        entry: "overflow",
-        grid: [1; 3],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        args: [input, output].map(|buffer| Slot::from(buffer).into()).to_vec(),
-        early: false,
-    };
-    let ran = machine
-        .write(input.into(), &given)
-        .and_then(|()| machine.write(output.into(), &out))
-        .and_then(|()| machine.run(&[launch]))
-        .and_then(|()| machine.read(output.into(), &mut out));
-    ran.and(machine.free(input)).and(machine.free(output))?;
+    let out = block::run(machine, block("gate", "overflow", 32), &[&given, &[0xff; 16 * LANES]])?;
     let word = |at: usize| u32::from_le_bytes([out[at], out[at + 1], out[at + 2], out[at + 3]]);
     Ok([word(0), word(4), word(8), word(12)])
 }
@@ -85,7 +69,7 @@ pub(super) fn allocate(machine: &mut CudaMachine) -> Found {
                 "{} MiB in one block were taken, written at both ends and given back",
                 bytes >> 20
             );
-            Found::new(Answer::Works, detail)
+            Found::works(detail)
         }
         Ok((bytes, gone)) => {
             let (all, gone) = (bytes >> 20, gone >> 20);

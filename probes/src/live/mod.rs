@@ -4,6 +4,7 @@
 //! probe asks what a rule claims, in the way a framework would, and compares the result bit by bit. What it finds of the machine's
 //! state (memory that ran out, a device that was lost) is told and is no evidence.
 
+mod block;
 mod found;
 mod gate;
 mod libraries;

@@ -134,14 +134,13 @@ fn lost(
 fn judged(grid: &Grid, version: &str, bad: Option<(Trial, Came)>) -> Found {
     let title = grid.title();
     match bad {
-        None => Found::new(
-            Answer::Works,
-            format!("{title}: cuBLAS {version} takes it here, and the results are right"),
-        ),
-        Some((trial, Came::Wrong(what))) => Found::new(
-            Answer::WrongOutput,
-            format!("{}: cuBLAS {version} gives a wrong result: {what}", named(grid, &trial)),
-        ),
+        None => Found::works(format!(
+            "{title}: cuBLAS {version} takes it here, and the results are right"
+        )),
+        Some((trial, Came::Wrong(what))) => Found::wrong(format!(
+            "{}: cuBLAS {version} gives a wrong result: {what}",
+            named(grid, &trial)
+        )),
         Some((trial, Came::Refused(BlasError::Machine(error)))) => {
             Found::failure(&format!("{} by cuBLAS {version}", named(grid, &trial)), &error)
         }

@@ -13,6 +13,7 @@ use warpscope_kernels::gpu::{Arg, GraphId, Launch, Machine, MachineError, Nanose
 use warpscope_kernels::image::pick;
 
 use super::Answer;
+use super::block::block;
 use super::found::Found;
 
 /// Warps of a block: two for each of the four schedulers.
@@ -86,7 +87,7 @@ fn judged(title: &str, rate: &Rate, [of, against]: [f64; 2]) -> Found {
     let found = if !ratio.is_finite() || ratio <= 0.0 {
         Found::unknown(format!("{title}: no time was measured"))
     } else if ratio >= rate.works_from {
-        Found::new(Answer::Works, format!("{title} runs at {figure}: it is in the hardware"))
+        Found::works(format!("{title} runs at {figure}: it is in the hardware"))
     } else if ratio <= rate.slow_to {
         let why = "it is put together of other instructions, or its units are few";
         Found::new(Answer::Slow, format!("{title} runs at {figure}: {why}"))
@@ -151,13 +152,9 @@ fn timed(
     recorded: &mut Vec<GraphId>,
 ) -> Result<GraphId, MachineError> {
     let launch = Launch {
-        family: kernel.family,
-        entry: kernel.entry,
         grid: [sms, 1, 1],
-        block: [32 * WARPS, 1, 1],
-        shared_bytes: 0,
         args: vec![output.into(), Arg::U32(rounds)],
-        early: false,
+        ..block(kernel.family, kernel.entry, 32 * WARPS)
     };
     let graph = machine.record(&[launch])?;
     recorded.push(graph);

@@ -1,9 +1,9 @@
 //! Shared memory of one block: whether a kernel that takes so much of it runs.
 
 use warpscope_kernels::cuda::CudaMachine;
-use warpscope_kernels::gpu::{Arg, Launch, Machine, MachineError, Slot};
+use warpscope_kernels::gpu::{Arg, Launch, Machine, MachineError};
 
-use super::Answer;
+use super::block::{self, block};
 use super::found::Found;
 
 const LANES: u32 = 32;
@@ -13,18 +13,15 @@ pub(super) fn find(machine: &mut CudaMachine, kib: u32) -> Found {
     let bytes = kib << 10;
     let most = machine.facts().shared_per_block_optin;
     let found = match run(machine, bytes) {
-        Ok(true) => {
-            Found::new(Answer::Works, format!("a block with {kib} KiB of shared memory ran"))
-        }
-        Ok(false) => Found::new(
-            Answer::WrongOutput,
-            format!("a block with {kib} KiB of shared memory read what it had not written"),
-        ),
+        Ok(true) => Found::works(format!("a block with {kib} KiB of shared memory ran")),
+        Ok(false) => Found::wrong(format!(
+            "a block with {kib} KiB of shared memory read what it had not written"
+        )),
         // The driver's own figure, which it would hold the launch against.
-        Err(MachineError::Refused { .. }) if bytes > most => Found::new(
-            Answer::Fails,
-            format!("a block may have {} KiB of shared memory here, not {kib}", most >> 10),
-        ),
+        Err(MachineError::Refused { .. }) if bytes > most => Found::fails(format!(
+            "a block may have {} KiB of shared memory here, not {kib}",
+            most >> 10
+        )),
         Err(error) => Found::failure(&format!("a block with {kib} KiB of shared memory"), &error),
     };
     found.fact("most for one block", format!("{} KiB", most >> 10)).by("gate.span_shared")
@@ -32,22 +29,12 @@ pub(super) fn find(machine: &mut CudaMachine, kib: u32) -> Found {
 
 fn run(machine: &mut CudaMachine, bytes: u32) -> Result<bool, MachineError> {
     let words = bytes / 4;
-    let output = machine.allocate(4 * u64::from(LANES))?;
-    let mut out = vec![0xff; 4 * LANES as usize];
     let launch = Launch {
-        family: "gate",
-        entry: "span_shared",
-        grid: [1; 3],
-        block: [LANES, 1, 1],
         shared_bytes: bytes,
-        args: vec![Slot::from(output).into(), Arg::U32(words)],
-        early: false,
+        args: vec![Arg::U32(words)],
+        ..block("gate", "span_shared", LANES)
     };
-    let ran = machine
-        .write(output.into(), &out)
-        .and_then(|()| machine.run(&[launch]))
-        .and_then(|()| machine.read(output.into(), &mut out));
-    ran.and(machine.free(output))?;
+    let out = block::run(machine, launch, &[&[0xff; 4 * LANES as usize]])?;
     let sums = (0..LANES).flat_map(|lane| expected(lane, words).to_le_bytes());
     Ok(out.into_iter().eq(sums))
 }

@@ -54,12 +54,7 @@ pub(super) fn reading<T>(error: &NvmlError) -> Reading<T> {
 
 /// An absence carried over to a value of another type; nothing at all if it was a value.
 pub(super) fn same_absence<T>(answer: &Reading<()>) -> Reading<T> {
-    match answer {
-        Reading::Value(()) | Reading::Late(_) => Reading::Late(None),
-        Reading::Unsupported => Reading::Unsupported,
-        Reading::Denied => Reading::Denied,
-        Reading::Failed(why) => Reading::Failed(why.clone()),
-    }
+    answer.clone().and_then(|()| Reading::Late(None))
 }
 
 /// What stands for an answer that cannot be true.
@@ -72,14 +67,7 @@ pub(super) fn checked<T, U>(
     answer: Reading<T>,
     check: impl FnOnce(T) -> Result<U, NvmlError>,
 ) -> Reading<U> {
-    match answer.map(check) {
-        Reading::Value(Ok(value)) => Reading::Value(value),
-        Reading::Value(Err(why)) => reading(&why),
-        Reading::Late(last) => Reading::Late(last.and_then(Result::ok)),
-        Reading::Unsupported => Reading::Unsupported,
-        Reading::Denied => Reading::Denied,
-        Reading::Failed(why) => Reading::Failed(why),
-    }
+    answer.and_then(|value| check(value).map_or_else(|why| reading(&why), Reading::Value))
 }
 
 /// The error in NVML's words, with the number where there are none.

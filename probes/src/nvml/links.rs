@@ -6,7 +6,7 @@ use nvml_wrapper::sys_exports::field_id::{
     NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, NVML_FI_DEV_POWER_INSTANT,
 };
 
-use super::error::checked;
+use super::error::{checked, same_absence};
 use super::probe::Probe;
 use super::raw::{self, FieldValue};
 use super::slot::Slot;
@@ -44,7 +44,8 @@ pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
         )
     });
     let before = slot.counters.take();
-    let ([memory, power, rx, tx], at_us) = apart(probe, fields);
+    let at_us = fields.value().and_then(|fields| fields.last()).map_or(0, |field| field.at_us);
+    let [memory, power, rx, tx] = apart(fields, |field| probe.ask(|_| field.number));
     let [rx, tx] = [rx, tx].map(|counter| checked(counter, plausible::events));
     if let (Reading::Value(rx_kib), Reading::Value(tx_kib)) = (&rx, &tx) {
         slot.counters = Some(Counters { at_us, rx_kib: *rx_kib, tx_kib: *tx_kib });
@@ -57,19 +58,16 @@ pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
     vitals.nvlink_tx_bps = rate(tx, elapsed.map(|(before, seconds)| (before.tx_kib, seconds)));
 }
 
-/// Each field as a reading of its own, and the driver's time of the last.
-fn apart<const N: usize>(
-    probe: &Probe<'_>,
+/// Each field as a reading of its own.
+pub(super) fn apart<T, const N: usize>(
     fields: Reading<[FieldValue; N]>,
-) -> ([Reading<u64>; N], i64) {
+    read: impl Fn(FieldValue) -> Reading<T>,
+) -> [Reading<T>; N] {
     match fields {
-        Reading::Value(fields) => {
-            let at_us = fields.last().map_or(0, |field| field.at_us);
-            (fields.map(|field| probe.ask(|_| field.number)), at_us)
-        }
+        Reading::Value(fields) => fields.map(read),
         absent => {
-            let absent = absent.map(|_| 0);
-            (std::array::from_fn(|_| absent.clone()), 0)
+            let absent = absent.map(|_| ());
+            std::array::from_fn(|_| same_absence(&absent))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Asking one device: every answer becomes a reading, and trouble beyond the one value is remembered.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,65 +26,13 @@ pub(super) struct Probe<'a> {
     target: Target<'a>,
     /// Time since the last poll.
     pub(super) since_last: Duration,
-    trouble: Cell<Option<Trouble>>,
-}
-
-/// Trouble that reaches beyond one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// The device is lost.
-    Lost,
-    /// The driver is gone: unloaded, reloaded or replaced.
-    DriverGone(Gone),
-}
-
-/// How the driver went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gone {
-    /// NVML must be initialised again.
-    Uninitialized,
-    /// The kernel module is not loaded.
-    NotLoaded,
-    /// Another version is loaded.
-    Mismatch,
-}
-
-impl Gone {
-    fn error(self) -> NvmlError {
-        match self {
-            Self::Uninitialized => NvmlError::Uninitialized,
-            Self::NotLoaded => NvmlError::DriverNotLoaded,
-            Self::Mismatch => NvmlError::LibRmVersionMismatch,
-        }
-    }
-}
-
-impl Trouble {
-    /// The trouble an error means, if it is more than a failed call.
-    pub(super) fn of(error: &NvmlError) -> Option<Self> {
-        match error::meaning(error) {
-            Meaning::Lost => Some(Self::Lost),
-            Meaning::DriverGone => Some(Self::DriverGone(match error {
-                NvmlError::DriverNotLoaded => Gone::NotLoaded,
-                NvmlError::LibRmVersionMismatch => Gone::Mismatch,
-                _ => Gone::Uninitialized,
-            })),
-            _ => None,
-        }
-    }
-
-    /// The error it came from.
-    pub(super) fn error(self) -> NvmlError {
-        match self {
-            Self::Lost => NvmlError::GpuLost,
-            Self::DriverGone(gone) => gone.error(),
-        }
-    }
+    /// An error that reaches beyond one value: the device is lost, or the driver is gone.
+    trouble: OnceCell<NvmlError>,
 }
 
 impl<'a> Probe<'a> {
     pub(super) fn new(target: Target<'a>, since_last: Duration) -> Self {
-        Self { target, since_last, trouble: Cell::new(None) }
+        Self { target, since_last, trouble: OnceCell::new() }
     }
 
     /// A probe that gives the answer of an error to every question.
@@ -98,15 +46,18 @@ impl<'a> Probe<'a> {
         question: impl FnOnce(&Device<'a>) -> Result<T, NvmlError>,
     ) -> Reading<T> {
         if let Some(trouble) = self.trouble.get() {
-            return error::reading(&trouble.error());
+            return error::reading(trouble);
         }
         match &self.target {
             Target::NotAsked => Reading::Late(None),
             Target::Absent(answer) => error::same_absence(answer),
             Target::Device(device, _) => question(device).map_or_else(
                 |error| {
-                    self.trouble.set(Trouble::of(&error));
-                    error::reading(&error)
+                    let reading = error::reading(&error);
+                    if matches!(error::meaning(&error), Meaning::Lost | Meaning::DriverGone) {
+                        self.trouble.get_or_init(|| error);
+                    }
+                    reading
                 },
                 Reading::Value,
             ),
@@ -149,7 +100,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Trouble met so far.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        self.trouble.get()
+    pub(super) fn into_trouble(self) -> Option<NvmlError> {
+        self.trouble.into_inner()
     }
 }

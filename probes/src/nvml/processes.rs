@@ -117,7 +117,7 @@ fn join(
     room: u64,
 ) {
     for info in found {
-        let held = info.memory.map_or(Reading::Unsupported, Reading::Value);
+        let held = Reading::of(info.memory);
         let memory = checked(held, |bytes| plausible::part(bytes, room));
         match all.iter_mut().find(|process| process.pid == info.pid && process.mig == mig) {
             Some(known) => {

@@ -75,47 +75,32 @@ pub(super) struct Reader {
 }
 
 macro_rules! table {
-    (@reader $cadence:ident text $part:ident.$field:ident $question:expr) => {
-        Reader {
-            cadence: Cadence::$cadence,
-            keys: stringify!($field),
-            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
-            read: |probe, slot| slot.gpu.$part.$field = probe.text($question),
-        }
-    };
-    (@reader $cadence:ident value $part:ident.$field:ident $question:expr) => {
-        Reader {
-            cadence: Cadence::$cadence,
-            keys: stringify!($field),
-            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
-            read: |probe, slot| slot.gpu.$part.$field = probe.ask($question),
-        }
-    };
-    (@reader $cadence:ident block $function:path; $keys:literal) => {
-        Reader { cadence: Cadence::$cadence, keys: $keys, is_offered: |_| true, read: $function }
-    };
-    (@reader $cadence:ident block $function:path, $part:ident.$field:ident) => {
-        Reader {
-            cadence: Cadence::$cadence,
-            keys: stringify!($field),
-            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
-            read: $function,
-        }
-    };
     ($($cadence:ident $kind:ident $target:tt $(. $field:ident = $question:expr)?;)*) => {
         &[$(table!(@line $cadence $kind $target $(. $field $question)?)),*]
     };
-    (@line $cadence:ident block [$function:path]) => {
-        table!(@reader $cadence block $function; "")
+    (@line $cadence:ident block [$read:path $(=> $keys:literal)?]) => {
+        Reader {
+            cadence: Cadence::$cadence,
+            keys: concat!($($keys)?),
+            is_offered: |_| true,
+            read: $read,
+        }
     };
-    (@line $cadence:ident block [$function:path => $keys:literal]) => {
-        table!(@reader $cadence block $function; $keys)
+    (@line $cadence:ident block [$read:path, $part:ident . $field:ident]) => {
+        table!(@field $cadence $part.$field $read)
     };
-    (@line $cadence:ident block [$function:path, $part:ident . $field:ident]) => {
-        table!(@reader $cadence block $function, $part.$field)
+    (@line $cadence:ident $ask:ident $part:ident . $field:ident $question:expr) => {
+        table!(@field $cadence $part.$field |probe, slot| {
+            slot.gpu.$part.$field = probe.$ask($question);
+        })
     };
-    (@line $cadence:ident $kind:ident $part:ident . $field:ident $question:expr) => {
-        table!(@reader $cadence $kind $part.$field $question)
+    (@field $cadence:ident $part:ident . $field:ident $read:expr) => {
+        Reader {
+            cadence: Cadence::$cadence,
+            keys: stringify!($field),
+            is_offered: |slot| slot.gpu.$part.$field != Reading::Unsupported,
+            read: $read,
+        }
     };
 }
 
@@ -124,48 +109,48 @@ const READERS: &[Reader] = table! {
     Once text identity.name = lists::name;
     Once text identity.uuid = lists::uuid;
     Once block [blocks::pci];
-    Once value identity.architecture = |d| d.architecture().map(|it| it.to_string());
-    Once value identity.sm = compute_capability;
-    Once value identity.cuda_cores = |d| d.num_cores().and_then(plausible::few);
-    Once value identity.sm_count = sm_count;
-    Once value identity.memory_bus_bit = |d| d.memory_bus_width().and_then(plausible::few).map(Bits);
-    Once value identity.memory_bandwidth_bps = memory_bandwidth;
-    Once value identity.brand = |d| d.brand().map(|it| words::brand(it).to_owned());
+    Once ask identity.architecture = |d| d.architecture().map(|it| it.to_string());
+    Once ask identity.sm = compute_capability;
+    Once ask identity.cuda_cores = |d| d.num_cores().and_then(plausible::few);
+    Once ask identity.sm_count = sm_count;
+    Once ask identity.memory_bus_bit = |d| d.memory_bus_width().and_then(plausible::few).map(Bits);
+    Once ask identity.memory_bandwidth_bps = memory_bandwidth;
+    Once ask identity.brand = |d| d.brand().map(|it| words::brand(it).to_owned());
     Once text identity.vbios = lists::vbios_version;
     Once text identity.board_part_number = lists::board_part_number;
     Once block [temperature::limits];
-    Once value vitals.power_limit_default_w = |d| d.power_management_limit_default().and_then(plausible::milliwatts);
-    Once value vitals.clock_graphics_max_mhz = |d| d.max_clock_info(Clock::Graphics).and_then(plausible::megahertz);
-    Once value vitals.clock_sm_max_mhz = |d| d.max_clock_info(Clock::SM).and_then(plausible::megahertz);
-    Once value vitals.clock_memory_max_mhz = |d| d.max_clock_info(Clock::Memory).and_then(plausible::megahertz);
-    Once value vitals.clock_video_max_mhz = |d| d.max_clock_info(Clock::Video).and_then(plausible::megahertz);
-    Once value vitals.pcie_gen_max = |d| d.max_pcie_link_gen().and_then(plausible::link);
-    Once value vitals.pcie_width_max = |d| d.max_pcie_link_width().and_then(plausible::link);
+    Once ask vitals.power_limit_default_w = |d| d.power_management_limit_default().and_then(plausible::milliwatts);
+    Once ask vitals.clock_graphics_max_mhz = |d| d.max_clock_info(Clock::Graphics).and_then(plausible::megahertz);
+    Once ask vitals.clock_sm_max_mhz = |d| d.max_clock_info(Clock::SM).and_then(plausible::megahertz);
+    Once ask vitals.clock_memory_max_mhz = |d| d.max_clock_info(Clock::Memory).and_then(plausible::megahertz);
+    Once ask vitals.clock_video_max_mhz = |d| d.max_clock_info(Clock::Video).and_then(plausible::megahertz);
+    Once ask vitals.pcie_gen_max = |d| d.max_pcie_link_gen().and_then(plausible::link);
+    Once ask vitals.pcie_width_max = |d| d.max_pcie_link_width().and_then(plausible::link);
     Once block [blocks::fan_count];
 
-    Turn value identity.compute_mode = |d| d.compute_mode().map(|it| words::compute_mode(it).to_owned());
-    Turn value identity.persistence = |d| d.is_in_persistent_mode();
-    Turn value identity.mig_mode = |d| d.mig_mode().and_then(|mode| plausible::switch(mode.current));
-    Turn value identity.vgpu_mode = words::virtualization;
-    Turn value identity.ecc_mode = |d| d.is_ecc_enabled().map(|mode| mode.currently_enabled);
+    Turn ask identity.compute_mode = |d| d.compute_mode().map(|it| words::compute_mode(it).to_owned());
+    Turn ask identity.persistence = |d| d.is_in_persistent_mode();
+    Turn ask identity.mig_mode = |d| d.mig_mode().and_then(|mode| plausible::switch(mode.current));
+    Turn ask identity.vgpu_mode = words::virtualization;
+    Turn ask identity.ecc_mode = |d| d.is_ecc_enabled().map(|mode| mode.currently_enabled);
     Turn block [mig::instances];
     Turn block [events::watch];
 
     Poll block [blocks::utilization];
-    Detail value vitals.util_encoder_pct = |d| d.encoder_utilization().and_then(|it| plausible::percent(it.utilization));
-    Detail value vitals.util_decoder_pct = |d| d.decoder_utilization().and_then(|it| plausible::percent(it.utilization));
-    Detail value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).and_then(plausible::percent);
-    Detail value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).and_then(plausible::percent);
+    Detail ask vitals.util_encoder_pct = |d| d.encoder_utilization().and_then(|it| plausible::percent(it.utilization));
+    Detail ask vitals.util_decoder_pct = |d| d.decoder_utilization().and_then(|it| plausible::percent(it.utilization));
+    Detail ask vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).and_then(plausible::percent);
+    Detail ask vitals.util_ofa_pct = |d| raw::ofa_utilization(d).and_then(plausible::percent);
     Poll block [blocks::memory];
-    Poll value vitals.tlimit_c = |d| raw::margin_temperature(d).and_then(plausible::tlimit);
-    Poll value vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).and_then(celsius);
-    Poll value vitals.power_w = |d| d.power_usage().and_then(plausible::milliwatts);
-    Detail value vitals.energy_j = |d| d.total_energy_consumption().and_then(plausible::millijoules);
-    Detail value vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).and_then(plausible::megahertz);
-    Poll value vitals.clock_sm_mhz = |d| d.clock_info(Clock::SM).and_then(plausible::megahertz);
-    Detail value vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).and_then(plausible::megahertz);
-    Detail value vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).and_then(plausible::megahertz);
-    Detail value vitals.pstate = performance_state;
+    Poll ask vitals.tlimit_c = |d| raw::margin_temperature(d).and_then(plausible::tlimit);
+    Poll ask vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).and_then(celsius);
+    Poll ask vitals.power_w = |d| d.power_usage().and_then(plausible::milliwatts);
+    Detail ask vitals.energy_j = |d| d.total_energy_consumption().and_then(plausible::millijoules);
+    Detail ask vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).and_then(plausible::megahertz);
+    Poll ask vitals.clock_sm_mhz = |d| d.clock_info(Clock::SM).and_then(plausible::megahertz);
+    Detail ask vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).and_then(plausible::megahertz);
+    Detail ask vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).and_then(plausible::megahertz);
+    Detail ask vitals.pstate = performance_state;
     Poll block [blocks::fan_percent, vitals.fan_pct];
     Detail block [blocks::fan_rpm, vitals.fan_rpm];
     Poll block [throttle::reasons];
@@ -175,24 +160,24 @@ const READERS: &[Reader] = table! {
     Detail block [processes::want_every_list];
     Poll block [processes::list];
 
-    Turn value vitals.power_limit_w = |d| d.enforced_power_limit().and_then(plausible::milliwatts);
-    Turn value vitals.clock_graphics_app_mhz = |d| d.applications_clock(Clock::Graphics).and_then(plausible::megahertz);
-    Turn value vitals.clock_memory_app_mhz = |d| d.applications_clock(Clock::Memory).and_then(plausible::megahertz);
-    Turn value vitals.pcie_gen = |d| d.current_pcie_link_gen().and_then(plausible::link);
-    Turn value vitals.pcie_width = |d| d.current_pcie_link_width().and_then(plausible::link);
-    Turn value vitals.pcie_replays = |d| d.pcie_replay_counter().and_then(plausible::register);
+    Turn ask vitals.power_limit_w = |d| d.enforced_power_limit().and_then(plausible::milliwatts);
+    Turn ask vitals.clock_graphics_app_mhz = |d| d.applications_clock(Clock::Graphics).and_then(plausible::megahertz);
+    Turn ask vitals.clock_memory_app_mhz = |d| d.applications_clock(Clock::Memory).and_then(plausible::megahertz);
+    Turn ask vitals.pcie_gen = |d| d.current_pcie_link_gen().and_then(plausible::link);
+    Turn ask vitals.pcie_width = |d| d.current_pcie_link_width().and_then(plausible::link);
+    Turn ask vitals.pcie_replays = |d| d.pcie_replay_counter().and_then(plausible::register);
     Turn block [blocks::bar1 => "bar1_"];
-    Turn value vitals.ecc_corrected_volatile = |d| ecc(d, MemoryError::Corrected, EccCounter::Volatile);
-    Turn value vitals.ecc_uncorrected_volatile = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Volatile);
-    Turn value vitals.ecc_corrected_aggregate = |d| ecc(d, MemoryError::Corrected, EccCounter::Aggregate);
-    Turn value vitals.ecc_uncorrected_aggregate = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Aggregate);
+    Turn ask vitals.ecc_corrected_volatile = |d| ecc(d, MemoryError::Corrected, EccCounter::Volatile);
+    Turn ask vitals.ecc_uncorrected_volatile = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Volatile);
+    Turn ask vitals.ecc_corrected_aggregate = |d| ecc(d, MemoryError::Corrected, EccCounter::Aggregate);
+    Turn ask vitals.ecc_uncorrected_aggregate = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Aggregate);
     Turn block [blocks::remapped_rows => "rows_"];
 
-    Rare value vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).and_then(plausible::kilobytes_per_second);
-    Rare value vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).and_then(plausible::kilobytes_per_second);
-    Seldom value vitals.retired_pages_sbe = |d| retired(d, RetirementCause::MultipleSingleBitEccErrors);
-    Seldom value vitals.retired_pages_dbe = |d| retired(d, RetirementCause::DoubleBitEccError);
-    Seldom value vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
+    Rare ask vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).and_then(plausible::kilobytes_per_second);
+    Rare ask vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).and_then(plausible::kilobytes_per_second);
+    Seldom ask vitals.retired_pages_sbe = |d| retired(d, RetirementCause::MultipleSingleBitEccErrors);
+    Seldom ask vitals.retired_pages_dbe = |d| retired(d, RetirementCause::DoubleBitEccError);
+    Seldom ask vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
     Seldom block [throttle::violations];
     Seldom block [links::states];
 };

@@ -7,9 +7,9 @@ use super::error::checked;
 use super::probe::Probe;
 use super::readers::celsius;
 use super::slot::Slot;
-use super::{plausible, raw};
+use super::{links, plausible, raw};
 use crate::Reading;
-use crate::units::{Celsius, TLimit};
+use crate::units::Celsius;
 
 /// `NVML_FI_DEV_TEMPERATURE_*_TLIMIT`: shutdown, slowdown, memory's maximum, maximum.
 const FIELDS: [(u32, u32); 4] = [(193, 0), (194, 0), (195, 0), (196, 0)];
@@ -17,15 +17,8 @@ const FIELDS: [(u32, u32); 4] = [(193, 0), (194, 0), (195, 0), (196, 0)];
 /// All limits of a board.
 pub(super) fn limits(probe: &Probe<'_>, slot: &mut Slot) {
     let fields = probe.ask(|device| raw::field_values(device, FIELDS));
-    let [shutdown, slowdown, memory, most]: [Reading<TLimit>; 4] = match fields {
-        Reading::Value(fields) => {
-            fields.map(|field| checked(probe.ask(|_| field.signed), plausible::tlimit))
-        }
-        absent => {
-            let absent = absent.map(|_| TLimit(0));
-            std::array::from_fn(|_| absent.clone())
-        }
-    };
+    let [shutdown, slowdown, memory, most] =
+        links::apart(fields, |field| checked(probe.ask(|_| field.signed), plausible::tlimit));
     let known = [&shutdown, &slowdown, &most].iter().any(|limit| limit.value().is_some());
     let threshold = |which| -> Reading<Celsius> {
         if known {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::error::{Meaning, meaning};
 use super::pci::PciAddress;
-use super::probe::{Probe, Target, Trouble};
+use super::probe::{Probe, Target};
 use super::readers::Due;
 use super::slot::Slot;
 use super::{error, events, lists, readers};
@@ -58,7 +59,7 @@ pub(super) fn find(nvml: &Nvml, place: Place) -> Result<Option<Found>, NvmlError
         None => nvml.device_by_index(place.index),
     };
     let device = match device {
-        Err(why) if matches!(Trouble::of(&why), Some(Trouble::DriverGone(_))) => return Err(why),
+        Err(why) if meaning(&why) == Meaning::DriverGone => return Err(why),
         Err(NvmlError::NotFound | NvmlError::InvalidArg) => return Ok(None),
         other => other.ok(),
     };
@@ -122,15 +123,15 @@ impl Visit {
         events::take(slot);
         let target = match nvml.device_by_index(slot.gpu.index) {
             Ok(device) => Target::Device(device, nvml),
-            Err(why) => match Trouble::of(&why) {
-                Some(Trouble::DriverGone(_)) => return Err(why),
-                Some(Trouble::Lost) => {
+            Err(why) => match meaning(&why) {
+                Meaning::DriverGone => return Err(why),
+                Meaning::Lost => {
                     if slot.gpu.presence != Presence::Lost {
                         slot.lose(&why);
                     }
                     return Ok(Met::Same);
                 }
-                None => Target::Absent(error::reading(&why)),
+                _ => Target::Absent(error::reading(&why)),
             },
         };
         let probe = Probe::new(target, *since_last);
@@ -149,12 +150,13 @@ impl Visit {
                 progress.leave(&slot.gpu);
             }
         });
-        match probe.trouble() {
-            Some(trouble @ Trouble::DriverGone(_)) => return Err(trouble.error()),
-            Some(trouble @ Trouble::Lost) => slot.lose(&trouble.error()),
+        let answers = probe.device().is_some();
+        match probe.into_trouble() {
+            Some(why) if meaning(&why) == Meaning::DriverGone => return Err(why),
+            Some(why) => slot.lose(&why),
             None => {
                 slot.gpu.presence = Presence::Present;
-                slot.identified = probe.device().is_some();
+                slot.identified = answers;
             }
         }
         Ok(Met::Same)

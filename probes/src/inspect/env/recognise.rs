@@ -12,7 +12,7 @@ use super::progress::Progress;
 const CONFIG_BYTES: u64 = 64 << 10;
 
 /// An environment that was recognised; nothing in it has been read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) kind: EnvKind,
     /// Its folder, a path inside, links followed.
@@ -29,14 +29,7 @@ pub(super) struct Found {
 impl Found {
     /// The folder of a program without Python.
     pub(super) fn of_program(root: PathBuf) -> Self {
-        Self {
-            kind: EnvKind::Process,
-            root,
-            python: None,
-            sites: Vec::new(),
-            inherits: None,
-            found_by: String::new(),
-        }
+        Self { kind: EnvKind::Process, root, ..Self::default() }
     }
 }
 
@@ -99,14 +92,7 @@ fn of_site(disk: &Disk, site: PathBuf, kind: EnvKind, progress: &mut Progress<'_
         }
     }
     let python = version_of(site.parent());
-    Found {
-        kind,
-        root: site.clone(),
-        python,
-        sites: vec![site],
-        inherits: None,
-        found_by: String::new(),
-    }
+    Found { kind, root: site.clone(), python, sites: vec![site], ..Found::default() }
 }
 
 /// A folder filled by `pip install --target`, or a project with its environment inside.
@@ -122,8 +108,7 @@ fn bare(disk: &Disk, root: &Path, progress: &mut Progress<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let (root, sites) = (root.to_owned(), vec![root.to_owned()]);
-    let (kind, found_by) = (EnvKind::Folder, String::new());
-    vec![Found { kind, root, python: None, sites, inherits: None, found_by }]
+    vec![Found { kind: EnvKind::Folder, root, sites, ..Found::default() }]
 }
 
 /// An installation prefix: one environment for each version of Python in it.
@@ -135,9 +120,13 @@ fn prefix(disk: &Disk, root: &Path, kind: EnvKind, progress: &mut Progress<'_>) 
     let config = config.unwrap_or_default();
     let base = config.system_site.then(|| config.home.as_deref().and_then(Path::parent)).flatten();
     let base = base.and_then(|base| disk.canonical(base).ok());
-    let found = |python, sites, inherits| {
-        let (root, found_by) = (root.to_owned(), String::new());
-        Found { kind, root, python, sites, inherits, found_by }
+    let found = |python, sites, inherits| Found {
+        kind,
+        root: root.to_owned(),
+        python,
+        sites,
+        inherits,
+        ..Found::default()
     };
     let mut all = Vec::new();
     for version in versions(disk, root, progress) {

@@ -10,11 +10,12 @@ pub(super) mod words;
 
 use warpscope_kernels::Sm;
 use warpscope_kernels::cuda::CudaMachine;
-use warpscope_kernels::gpu::{BufferId, Launch, Machine, MachineError};
+use warpscope_kernels::gpu::{Machine, MachineError};
 use warpscope_kernels::image::{Image, ImageKind, Isa, images, pick};
 
+use super::block::{block, run};
 use super::found::Found;
-use super::{Answer, short};
+use super::short;
 pub(super) use refusal::alone;
 pub use tile::{Element, Layout, Tile};
 pub use words::Words;
@@ -78,36 +79,10 @@ pub fn exchange(
     gate: &InstructionProbe,
 ) -> Result<Option<String>, MachineError> {
     let (input, expected) = (gate.exchange.input(), gate.exchange.expected());
-    let mut held: Vec<BufferId> = Vec::new();
-    let result = (|| {
-        for words in [input.len(), expected.len()] {
-            held.push(machine.allocate(4 * words as u64)?);
-        }
-        let bytes: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
-        machine.write(held[0].into(), &bytes)?;
-        let mut out = vec![gate.exchange.before(); 4 * expected.len()];
-        machine.write(held[1].into(), &out)?;
-        machine.run(&[launch(gate, held[0], held[1])])?;
-        machine.read(held[1].into(), &mut out)?;
-        Ok(difference(&out, &expected))
-    })();
-    let given = held.into_iter().try_for_each(|buffer| machine.free(buffer));
-    result.and_then(|wrong| given.map(|()| wrong))
-}
-
-fn launch(gate: &InstructionProbe, input: BufferId, output: BufferId) -> Launch {
-    Launch {
-        family: gate.family,
-        entry: gate.entry,
-        grid: [1, 1, 1],
-        block: [gate.exchange.threads() as u32, 1, 1],
-        shared_bytes: 0,
-        args: vec![
-            warpscope_kernels::gpu::Slot::from(input).into(),
-            warpscope_kernels::gpu::Slot::from(output).into(),
-        ],
-        early: false,
-    }
+    let input: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let output = vec![gate.exchange.before(); 4 * expected.len()];
+    let launch = block(gate.family, gate.entry, gate.exchange.threads() as u32);
+    Ok(difference(&run(machine, launch, &[&input, &output])?, &expected))
 }
 
 /// Where the first wrong word is, and how many there are.
@@ -141,11 +116,10 @@ fn by_image(machine: &mut CudaMachine, title: &str, gate: &InstructionProbe) -> 
 /// The result of a run in a sentence.
 fn told(title: &str, result: Result<Option<String>, MachineError>) -> Found {
     match result {
-        Ok(None) => Found::new(Answer::Works, format!("{title} ran here, and the result is right")),
-        Ok(Some(wrong)) => Found::new(
-            Answer::WrongOutput,
-            format!("{title} ran here, and the result is wrong: {wrong}"),
-        ),
+        Ok(None) => Found::works(format!("{title} ran here, and the result is right")),
+        Ok(Some(wrong)) => {
+            Found::wrong(format!("{title} ran here, and the result is wrong: {wrong}"))
+        }
         Err(error) => Found::failure(title, &error),
     }
 }
@@ -183,10 +157,7 @@ fn refused(
     }
     let said = refusal::complaint(log);
     let why = said.clone().unwrap_or_else(|| error.to_string());
-    let found = Found::new(
-        Answer::Fails,
-        format!("the driver's compiler refuses {title} for {target}: {why}"),
-    );
+    let found = Found::fails(format!("the driver's compiler refuses {title} for {target}: {why}"));
     found.fact("cuModuleLoadDataEx", error.to_string())
 }
 
