@@ -1,4 +1,5 @@
 use super::*;
+use crate::commands::cli::CliError;
 use warpscope_kernels::Sm;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::Settings;
@@ -84,7 +85,7 @@ fn a_table_fits_its_terminal() {
     for (count, tables) in [(14, 1), (18, 2), (40, 3)] {
         let gpus: Vec<_> = GPUS.iter().copied().cycle().take(count).collect();
         let mut narrow = request(&gpus, &[]);
-        narrow.asked.width = Some(80);
+        narrow.asked.style.width = Some(80);
         // Equal GPUs would share a column.
         for (at, gpu) in narrow.asked.gpus.iter_mut().enumerate() {
             gpu.label = format!("{} no. {at}", gpu.label);
