@@ -5,6 +5,9 @@ use crate::gpu::family::stream::Operands;
 use crate::gpu::family::stream_k::{StreamK, Workspace};
 use crate::gpu::{Arg, DeviceFacts, Launch, Shape, Variant};
 
+/// Tiles, each with the entry of a product that has it.
+pub(super) type Entries = &'static [(&'static str, &'static str)];
+
 /// What is to be multiplied, and where.
 #[derive(Clone, Copy)]
 pub(super) struct Call {

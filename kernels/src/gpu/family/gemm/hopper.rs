@@ -24,8 +24,7 @@
 //! multiprocessors); more boxes a warp in the place of a stage (on an H200 at 4096, int8 with three stages and five boxes takes 1.05 times as long, fp8 with
 //! four and four 1.01).
 
-use super::Entries;
-use super::dispatch::{Call, Dispatch};
+use super::dispatch::{Call, Dispatch, Entries};
 use super::product::Product;
 use crate::gpu::family::stream::Operands;
 use crate::gpu::{

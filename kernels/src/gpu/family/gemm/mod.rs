@@ -3,9 +3,6 @@
 //! A block computes a tile of Y; there are several sizes of tiles, see `choose`. Where they are too few, or a few too many, for the
 //! multiprocessors, blocks of 16-bit products share tiles: slabs of k are shared out evenly (stream-K), and partial sums added up in fp32.
 
-/// Tiles, each with the entry of a product that has it.
-type Entries = &'static [(&'static str, &'static str)];
-
 macro_rules! entries {
     ($base:literal: $($tile:literal)*) => { &[$(($tile, concat!($base, "_", $tile))),*] };
 }

@@ -8,8 +8,7 @@
 //! each of the two, and two more of each are on their way: twice as long as memory takes to answer. Deeper stages of fewer barriers are what the
 //! largest tiles have instead.
 
-use super::Entries;
-use super::dispatch::{Call, Dispatch, StreamKSteps};
+use super::dispatch::{Call, Dispatch, Entries, StreamKSteps};
 use super::product::Product;
 use crate::Sm;
 use crate::gpu::family::stream::Operands;

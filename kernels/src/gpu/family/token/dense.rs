@@ -1,6 +1,6 @@
 //! Dense weights of one token: in units of rows on tensor cores, by rows without them.
 
-use super::product::{Dispatch, Kept, MOST_NORMED, Product, ROW_BYTES};
+use super::product::{self, Dispatch, Kept, MOST_NORMED, Product, ROW_BYTES};
 use crate::gpu::{DeviceFacts, Element};
 
 /// The family of dense weights, whose launches ask for nothing of the next one.
@@ -49,7 +49,7 @@ fn in_units(facts: &DeviceFacts, product: &Product, entry: &'static str) -> Disp
     let shared_bytes = product.k.next_multiple_of(COLUMNS) * 2 + RING_BYTES;
     let room = (facts.shared_per_block_optin / (shared_bytes + BESIDE)).clamp(1, MOST_BLOCKS);
     let blocks = units.div_ceil((ITEMS / 2 / items).max(1)).min(room * facts.sms.max(1));
-    super::dispatch((FAMILY, entry), blocks, UNIT_THREADS, shared_bytes)
+    product::dispatch((FAMILY, entry), blocks, UNIT_THREADS, shared_bytes)
 }
 
 /// On CUDA cores: a block on each multiprocessor, which leaves room for one of the launch behind.
@@ -61,7 +61,7 @@ fn by_rows(facts: &DeviceFacts, product: &Product, entry: &'static str) -> Dispa
     let ring = if facts.sm.major >= 8 { RING_BYTES } else { 0 };
     let blocks = (rows * split).div_ceil(WARPS).min(most);
     let (launch, _) =
-        super::dispatch((FAMILY, entry), blocks, ROW_THREADS, product.k * size + ring);
+        product::dispatch((FAMILY, entry), blocks, ROW_THREADS, product.k * size + ring);
     (launch, Some(split))
 }
 
