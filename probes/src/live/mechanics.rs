@@ -118,6 +118,7 @@ fn mark(machine: &mut CudaMachine, start: Slot, bytes: u64) -> Result<bool, Mach
 
 #[cfg(test)]
 mod tests {
+    use super::super::Answer;
     use super::*;
 
     /// The largest fp16 number is 65 504 (IEEE 754); bfloat16 has the range of binary32.

@@ -16,8 +16,8 @@ use nvml_wrapper_sys::bindings::{
     nvmlEventSet_t, nvmlFieldValue_t, nvmlGpmSample_t, nvmlMarginTemperature_t, nvmlMemory_t,
 };
 
-use super::error::is_missing_symbol;
 use super::plausible;
+use super::readers::newer_or_older;
 
 /// Calls a function of NVML by name on a device, its results in zeroed out-parameters.
 macro_rules! query {
@@ -36,7 +36,7 @@ macro_rules! query {
 pub(super) fn clock_event_reasons(device: &Device<'_>) -> Result<u64, NvmlError> {
     let newer = || query!(device, nvmlDeviceGetCurrentClocksEventReasons, mask: u64);
     let older = || query!(device, nvmlDeviceGetCurrentClocksThrottleReasons, mask: u64);
-    newer().or_else(|error| if is_missing_symbol(&error) { older() } else { Err(error) })
+    newer_or_older(newer(), older)
 }
 
 /// JPEG engine utilisation in percent.

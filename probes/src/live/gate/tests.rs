@@ -1,3 +1,4 @@
+use super::super::Answer;
 use super::*;
 
 #[test]

@@ -87,9 +87,7 @@ fn heads(
     let Heads { queries, kv, key, value } = Heads::of(keys, window.is_some(), index)?;
     let gate =
         if keys.flag("attn_output_gate").unwrap_or(keys.family().output_gate) { 2 } else { 1 };
-    let mut add = |part: &str, out, inner| {
-        parts.linear(WeightRole::Attention, format!("{name}.{part}"), out, inner);
-    };
+    let mut add = parts.under(WeightRole::Attention, name);
     add("q_proj", gate * queries * key, hidden);
     let shared = keys
         .number(&["num_kv_shared_layers"])
@@ -119,9 +117,7 @@ fn latent(keys: &Keys<'_>, name: &str, parts: &mut Parts) -> Option<Attention> {
     let plain = keys.number(&["qk_nope_head_dim"])?;
     let value = keys.number(&["v_head_dim"]).or_else(|| hidden.checked_div(queries))?;
     let compressed = keys.number(&["q_lora_rank"]);
-    let mut add = |part: &str, out, inner| {
-        parts.linear(WeightRole::Attention, format!("{name}.{part}"), out, inner);
-    };
+    let mut add = parts.under(WeightRole::Attention, name);
     match compressed {
         Some(width) => {
             add("q_a_proj", width, hidden);
@@ -190,9 +186,7 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
     let size = keys.number(keys::HEAD_DIM)?;
     let width = keys.number(&["q_lora_rank"])?;
     let (groups, rank) = (keys.number(&["o_groups"])?, keys.number(&["o_lora_rank"])?);
-    let mut add = |part: &str, out, inner| {
-        parts.linear(WeightRole::Attention, format!("{name}.{part}"), out, inner);
-    };
+    let mut add = parts.under(WeightRole::Attention, name);
     add("wq_a", width, hidden);
     add("wq_b", queries * size, width);
     add("wkv", size, hidden);

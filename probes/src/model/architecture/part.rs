@@ -35,6 +35,11 @@ impl Parts {
         self.push(role, name.into(), [out, inner, 1], true);
     }
 
+    /// Adds linear layers below one name.
+    pub(super) fn under(&mut self, role: WeightRole, name: &str) -> impl FnMut(&str, u64, u64) {
+        move |part, out, inner| self.linear(role, format!("{name}.{part}"), out, inner)
+    }
+
     /// A tensor that no format packs.
     pub(super) fn table(&mut self, role: WeightRole, name: &str, rows: u64, columns: u64) {
         self.push(role, name.to_owned(), [rows, columns, 1], false);

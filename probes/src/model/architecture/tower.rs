@@ -102,9 +102,7 @@ fn join(
     };
     let side = side.or_else(kernel).or_else(shuffled).unwrap_or(1);
     let merged = number(vision, &["vision_output_dim"]).unwrap_or(side * side * width);
-    let mut add = |part: &str, out, inner| {
-        parts.linear(WeightRole::Tower, format!("visual.{part}"), out, inner);
-    };
+    let mut add = parts.under(WeightRole::Tower, "visual");
     if keys.kind().starts_with("gemma") {
         return add("merger", hidden, width);
     }

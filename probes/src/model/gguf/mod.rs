@@ -313,15 +313,12 @@ impl<R: Read> Input<R> {
     /// Passes over a value of a type by its number.
     fn pass(&mut self, kind: u32, depth: u32) -> Result<(), String> {
         match kind {
-            0 | 1 | 7 => self.skip(1),
-            2 | 3 => self.skip(2),
-            4..=6 => self.skip(4),
-            10..=12 => self.skip(8),
             8 => {
                 let length = self.u64()?;
                 self.skip(length)
             }
             9 => self.array(depth, None).map(drop),
+            kind if size_of(kind) > 0 => self.skip(size_of(kind)),
             kind => Err(format!("is damaged: there is no value of type {kind}")),
         }
     }
@@ -333,13 +330,7 @@ impl<R: Read> Input<R> {
         }
         let kind = self.u32()?;
         let length = self.u64()?;
-        let each = match kind {
-            0 | 1 | 7 => 1,
-            2 | 3 => 2,
-            4..=6 => 4,
-            10..=12 => 8,
-            _ => 0,
-        };
+        let each = size_of(kind);
         if each > 0 && (list.is_none() || length > MOST_LAYERS) {
             let bytes = length.checked_mul(each).ok_or("is damaged: an array without end")?;
             self.skip(bytes)?;
@@ -352,6 +343,17 @@ impl<R: Read> Input<R> {
             }
         }
         Ok(length)
+    }
+}
+
+/// Bytes of a value of a type by its number; none where values differ in length.
+fn size_of(kind: u32) -> u64 {
+    match kind {
+        0 | 1 | 7 => 1,
+        2 | 3 => 2,
+        4..=6 => 4,
+        10..=12 => 8,
+        _ => 0,
     }
 }
 

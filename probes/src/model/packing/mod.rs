@@ -236,9 +236,7 @@ fn group(config: &Value, word: &str) -> Option<u64> {
 
 fn block(config: &Value) -> Option<[u64; 2]> {
     let weights = || group_weights(config)?.get("block_structure");
-    let sides = config.get("weight_block_size").or_else(weights)?.as_array()?;
-    let side = |at: usize| sides.get(at)?.as_u64().filter(|side| (1..1 << 20).contains(side));
-    Some([side(0)?, side(1)?])
+    sides(config.get("weight_block_size").or_else(weights)?)
 }
 
 /// The layout of a format by its word.
@@ -303,7 +301,7 @@ fn scheme(weights: &Value, word: &str) -> Option<Layout> {
         if weights.get("symmetric").and_then(Value::as_bool) == Some(false) { bits } else { 0.0 };
     let group = number(weights, "group_size");
     let scale = if float && bits < 8.0 { 8.0 } else { 16.0 };
-    let block = block_of(weights);
+    let block = weights.get("block_structure").and_then(sides);
     Some(match (group, block) {
         (_, Some(sides)) => Layout { block: Some(sides), ..Layout::bits(bits) },
         (Some(group), _) => Layout::bits(bits + (scale + zeros) / group as f64),
@@ -314,9 +312,8 @@ fn scheme(weights: &Value, word: &str) -> Option<Layout> {
     })
 }
 
-fn block_of(weights: &Value) -> Option<[u64; 2]> {
-    let sides = weights.get("block_structure")?.as_array()?;
-    let side = |at: usize| sides.get(at)?.as_u64().filter(|side| (1..1 << 20).contains(side));
+fn sides(block: &Value) -> Option<[u64; 2]> {
+    let side = |at: usize| block.get(at)?.as_u64().filter(|side| (1..1 << 20).contains(side));
     Some([side(0)?, side(1)?])
 }
 
