@@ -1,7 +1,7 @@
 //! What the list of architectures that a build was made for says of a GPU: device code runs on no GPU older than the one it was made for.
 
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::{Settings, Stage};
+use warpscope_probes::rules::Stage;
 
 use super::question::Question;
 use super::target::Target;
@@ -16,25 +16,21 @@ pub(super) fn finding(target: &Target, question: &Question) -> Option<Finding> {
     let sm = target.sm?;
     let list = question.config.get("arch_list")?;
     let oldest = entries(list)?.into_iter().min()?;
-    let is_older = (sm.major, sm.minor) < (oldest.major, oldest.minor);
+    if (sm.major, sm.minor) >= (oldest.major, oldest.minor) {
+        return None;
+    }
     let detail = format!(
         "the build was made for {list}, and device code runs on no GPU older than the one it was made for"
     );
-    is_older.then(|| Finding {
-        framework: question.framework.clone(),
-        sm: Some(sm),
-        uuid: None,
-        settles: Scope::Stage(Stage::Kernels),
-        only: Settings::default(),
-        evidence: Evidence {
-            level: Level::Rule,
-            outcome: Outcome::Fails,
-            id: "built_for".to_owned(),
-            detail,
-            source: SOURCE.to_owned(),
-            retrieved: RETRIEVED.to_owned(),
-        },
-    })
+    let evidence = Evidence {
+        level: Level::Rule,
+        outcome: Outcome::Fails,
+        id: "built_for".to_owned(),
+        detail,
+        source: SOURCE.to_owned(),
+        retrieved: RETRIEVED.to_owned(),
+    };
+    Some(evidence.about(&question.framework, Some(sm), Scope::Stage(Stage::Kernels)))
 }
 
 /// Whether a build for these architectures has this device among them, as one without a list would.
@@ -51,6 +47,8 @@ fn entries(list: &str) -> Option<Vec<Sm>> {
 
 #[cfg(test)]
 mod tests {
+    use warpscope_probes::rules::Settings;
+
     use super::*;
 
     fn on(sm: Sm, list: &str) -> Option<Outcome> {

@@ -137,21 +137,15 @@ fn not_on_arm(
             Scope::Rules(good_rules(base, framework)),
         ),
     };
-    Some(Finding {
-        framework: framework.id.clone(),
-        sm: target.sm,
-        uuid: None,
-        settles,
-        only: Settings::default(),
-        evidence: Evidence {
-            level: Level::Published,
-            outcome,
-            id: format!("published.{}.arm", framework.id),
-            detail,
-            source: format!("package index: {name} (no file for aarch64)"),
-            retrieved: releases::ARM_READ.to_owned(),
-        },
-    })
+    let evidence = Evidence {
+        level: Level::Published,
+        outcome,
+        id: format!("published.{}.arm", framework.id),
+        detail,
+        source: format!("package index: {name} (no file for aarch64)"),
+        retrieved: releases::ARM_READ.to_owned(),
+    };
+    Some(evidence.about(&framework.id, target.sm, settles))
 }
 
 fn finding(
@@ -185,21 +179,16 @@ fn finding(
     } else {
         (Outcome::Works, holds(&package, &scans, sm)?, Scope::Rules(good_rules(base, framework)))
     };
-    Some(Finding {
-        framework: framework.id.clone(),
-        sm: Some(sm),
-        uuid: None,
-        settles,
-        only: if fails { framework.own_kernels.clone() } else { Settings::default() },
-        evidence: Evidence {
-            level: Level::Published,
-            outcome,
-            id: format!("published.{}", framework.id),
-            detail,
-            source: wheel.wheel.clone(),
-            retrieved: releases::WHEELS_READ.to_owned(),
-        },
-    })
+    let only = if fails { framework.own_kernels.clone() } else { Settings::default() };
+    let evidence = Evidence {
+        level: Level::Published,
+        outcome,
+        id: format!("published.{}", framework.id),
+        detail,
+        source: wheel.wheel.clone(),
+        retrieved: releases::WHEELS_READ.to_owned(),
+    };
+    Some(Finding { only, ..evidence.about(&framework.id, Some(sm), settles) })
 }
 
 /// Rules that say it works; code in a wheel makes them more than a document.

@@ -178,6 +178,14 @@ pub struct Finding {
     pub evidence: Evidence,
 }
 
+impl Evidence {
+    /// As a finding about GPUs of a compute capability, whatever their configuration.
+    pub fn about(self, framework: &str, sm: Option<Sm>, settles: Scope) -> Finding {
+        let (framework, only) = (framework.to_owned(), Settings::default());
+        Finding { framework, sm, uuid: None, settles, only, evidence: self }
+    }
+}
+
 /// How much of a question a finding answers. Code for a GPU in a binary does not lift a version check in front of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

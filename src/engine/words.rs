@@ -1,5 +1,6 @@
 //! Text of a verdict: placeholders, what the GPU has, which facts are missing.
 
+use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Choice, DeviceFacts, Rule, RuleBase, Settings, Version};
 use warpscope_probes::text::printable;
 
@@ -19,17 +20,15 @@ pub(super) struct Filler<'a> {
 
 impl<'a> Filler<'a> {
     pub(super) fn new(target: &'a Target, question: &'a Question) -> Self {
+        let of = |unknown: &str, text: fn(Sm) -> String| {
+            target.sm.map_or_else(|| unknown.to_owned(), text)
+        };
         Self {
             gpu: &target.label,
-            cc: target.sm.map_or_else(|| "?".to_owned(), |sm| sm.cc()),
-            sm: target.sm.map_or_else(|| "sm_?".to_owned(), |sm| sm.to_string()),
-            capability: target
-                .sm
-                .map_or_else(|| "?".to_owned(), |sm| format!("{}{}", sm.major, sm.minor)),
-            hex: target.sm.map_or_else(
-                || "?".to_owned(),
-                |sm| format!("{:#x}", u32::from(sm.major) * 256 + u32::from(sm.minor)),
-            ),
+            cc: of("?", |sm| sm.cc()),
+            sm: of("sm_?", |sm| sm.to_string()),
+            capability: of("?", |sm| format!("{}{}", sm.major, sm.minor)),
+            hex: of("?", |sm| format!("{:#x}", u32::from(sm.major) * 256 + u32::from(sm.minor))),
             wide: if target.sm.is_some_and(|sm| sm.major >= 8) { "bfloat16" } else { "float32" },
             version: question.version.as_deref().unwrap_or("any version"),
         }

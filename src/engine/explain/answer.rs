@@ -13,7 +13,7 @@ use super::template::{command, filled};
 use super::weigh::{Candidate, probed};
 
 /// How sure an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Facts decided: no look-alike is left.
@@ -23,6 +23,7 @@ pub enum Confidence {
     /// Another cause fits nearly as well.
     OneOfTwo,
     /// The text says little: several causes leave it, and this is the likeliest.
+    #[default]
     OneOfSeveral,
 }
 
@@ -74,7 +75,7 @@ pub struct Refuted {
 }
 
 /// One problem with its cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// Class of the cause.
     pub class: String,
@@ -188,10 +189,8 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         facts: used(best),
         fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
         probes: best.cause.probe.clone(),
-        refuted: Vec::new(),
         sources: best.cause.source.clone(),
-        rules: Vec::new(),
-        why: Vec::new(),
+        ..Problem::default()
     }
 }
 

@@ -114,22 +114,15 @@ fn by_rule(rule: &Rule, found: &[&Rule], facts: &Facts) -> Problem {
         title: title.unwrap_or_default(),
         cause: format!("{}: {}", rule.framework, rule.reason),
         confidence: if is_on_known_gpu { Confidence::Fits } else { Confidence::OneOfSeveral },
-        or: None,
-        or_fix: None,
         ask: why(&[rule]).pop().map(|command| Asked {
             fact: "the verdict for this GPU and version".to_owned(),
             command,
         }),
-        line: 0,
-        quote: String::new(),
-        excluded: Vec::new(),
-        facts: Vec::new(),
         fix: rule.fix.iter().map(ToString::to_string).collect(),
-        probes: Vec::new(),
-        refuted: Vec::new(),
         sources: vec![rule.source.to_string()],
         rules: found.iter().map(|rule| rule.id.to_string()).collect(),
         why: why(found),
+        ..Problem::default()
     }
 }
 

@@ -37,8 +37,8 @@ pub struct Digest {
 }
 
 /// Reads a text piece by piece.
+#[derive(Default)]
 pub struct Reader {
-    signatures: &'static Signatures,
     block: Vec<u8>,
     lines: Vec<Line>,
     bytes: usize,
@@ -47,32 +47,13 @@ pub struct Reader {
     shapes: HashMap<u64, u8>,
     hasher: RandomState,
     /// The shape of the line at hand.
-    shape: Box<[u8; LONGEST]>,
+    shape: Vec<u8>,
     number: u64,
     /// Lines still to be kept after one with a fixed text.
     after: usize,
     /// The last line that is kept.
     kept: u64,
     is_wide: Option<bool>,
-}
-
-impl Default for Reader {
-    fn default() -> Self {
-        Self {
-            signatures: Signatures::builtin(),
-            block: Vec::new(),
-            lines: Vec::new(),
-            bytes: 0,
-            tail: VecDeque::new(),
-            shapes: HashMap::new(),
-            hasher: RandomState::new(),
-            shape: Box::new([0; LONGEST]),
-            number: 0,
-            after: 0,
-            kept: 0,
-            is_wide: None,
-        }
-    }
 }
 
 impl Reader {
@@ -124,11 +105,11 @@ impl Reader {
         if block.is_empty() {
             return;
         }
-        let first = self.number;
+        let (first, signatures) = (self.number, Signatures::builtin());
         let mut at = 0;
         while at < block.len() && (self.number < HEAD || self.after > 0) {
             let end = end_of(block, at);
-            let is_hit = self.number >= HEAD && self.signatures.next(&block[at..end], 0).is_some();
+            let is_hit = self.number >= HEAD && signatures.next(&block[at..end], 0).is_some();
             self.number += 1;
             self.after = if is_hit { AFTER } else { self.after.saturating_sub(1) };
             self.keep(self.number, &block[at..end]);
@@ -141,8 +122,9 @@ impl Reader {
 
     /// Keeps lines with a fixed text from `at` on, and those around them.
     fn search(&mut self, block: &[u8], mut at: usize) {
+        let signatures = Signatures::builtin();
         while at < block.len() {
-            let hit = if self.is_full() { None } else { self.signatures.next(block, at) };
+            let hit = if self.is_full() { None } else { signatures.next(block, at) };
             let Some(hit) = hit else { break };
             let start = memrchr2(b'\n', b'\r', &block[at..hit]).map_or(at, |end| at + end + 1);
             let before = count(&block[at..start]);
@@ -184,6 +166,7 @@ impl Reader {
 
     /// Whether few lines were like this one, numbers apart.
     fn is_new(&mut self, line: &[u8]) -> bool {
+        self.shape.resize(LONGEST, 0);
         let mut length = 0;
         for (byte, _) in line.iter().zip(0..LONGEST) {
             self.shape[length] = *byte;

@@ -102,20 +102,16 @@ fn finding(
     let sm = target.sm?;
     let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
     let reach = package_coverage(scan, package, (sm, driver), home.cuda_runtime())?;
-    let of = |outcome: Outcome, settles: Scope, only: Settings| Finding {
-        framework: framework.id.clone(),
-        sm: Some(sm),
-        uuid: None,
-        settles,
-        only,
-        evidence: Evidence {
+    let of = |outcome: Outcome, settles: Scope, only: Settings| {
+        let evidence = Evidence {
             level: Level::Inspected,
             outcome,
             id: format!("inspect.{}", framework.id),
             detail: reach.detail.clone(),
             source: format!("{} in {}", reach.library.display(), home.root.display()),
             retrieved: today.to_owned(),
-        },
+        };
+        Finding { only, ..evidence.about(&framework.id, Some(sm), settles) }
     };
     // Some units without an image are normal beside dispatch at run time: for a configuration that decides nothing.
     let kernels = if reach.outcome == Outcome::Partial { Outcome::Unknown } else { reach.outcome };

@@ -83,42 +83,28 @@ fn replicated(shape: &Shape, tp: u64) -> Option<String> {
 
 fn numbers(shape: &Shape, family: Family) -> Vec<Divisible> {
     let mut numbers = Vec::new();
+    let mut add = |number, name, of| numbers.push(Divisible { number, name, of });
     let unit = unit(shape);
     for run in &shape.layers {
         match run.mlp {
-            Mlp::Dense { intermediate } => {
-                numbers.push(Divisible {
-                    number: intermediate,
-                    name: "columns of the MLP",
-                    of: unit,
-                });
-            }
+            Mlp::Dense { intermediate } => add(intermediate, "columns of the MLP", unit),
             Mlp::Experts { intermediate, shared, .. } => {
                 // Marlin's expert kernels pad; block scales do not.
                 let unit = if is_blocked(shape) { unit } else { 1 };
-                numbers.push(Divisible {
-                    number: intermediate,
-                    name: "columns of an expert",
-                    of: unit,
-                });
+                add(intermediate, "columns of an expert", unit);
                 if shared > 0 {
-                    numbers.push(Divisible {
-                        number: shared,
-                        name: "columns of the shared expert",
-                        of: unit,
-                    });
+                    add(shared, "columns of the shared expert", unit);
                 }
             }
             Mlp::Nothing => {}
         }
         if let Attention::Heads { heads, head_dim, .. } = run.attention {
             let of = if is_grouped(shape) { unit } else { 1 };
-            numbers.push(Divisible { number: heads * head_dim, name: "columns of attention", of });
+            add(heads * head_dim, "columns of attention", of);
         }
     }
     if matches!(family, Family::Vllm | Family::Sglang) {
-        let vocab = shape.vocab.next_multiple_of(VOCAB_PAD);
-        numbers.push(Divisible { number: vocab, name: "rows of the padded vocabulary", of: 1 });
+        add(shape.vocab.next_multiple_of(VOCAB_PAD), "rows of the padded vocabulary", 1);
     }
     numbers
 }
