@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Look, StyledText, pieces_width, text_width};
+use super::layout::inset;
+use super::{Look, StyledText, Surface, pieces_width, text_width};
 use crate::widgets::theme::Role;
 
 /// A frame with titles: left and right above, left and right below.
@@ -210,5 +211,12 @@ impl<'a> Popup<'a> {
             width: inner.width.saturating_sub(2),
             ..inner
         }
+    }
+}
+
+impl Surface<'_> {
+    /// Draws a frame around it and goes on inside, one column in from the frame.
+    pub(crate) fn frame(&mut self, card: Card<'_>) {
+        self.area = inset(card.render(self.area, self.buffer));
     }
 }

@@ -120,11 +120,6 @@ impl Surface<'_> {
         self.at(bottom)
     }
 
-    /// Draws a frame around it and goes on inside, one column in from the frame.
-    pub(crate) fn frame(&mut self, card: Card<'_>) {
-        self.area = layout::inset(card.render(self.area, self.buffer));
-    }
-
     /// Draws a widget all over it.
     pub(crate) fn draw(&mut self, widget: impl Widget) {
         widget.render(self.area, self.buffer);
