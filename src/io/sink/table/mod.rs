@@ -10,7 +10,7 @@ use warpscope_probes::process::{Process, ProcessKind, Visibility};
 use warpscope_probes::{Absence, Frame, Origin, Reading, Scalar, Severity};
 
 use crate::text::{bytes, clean, fit};
-pub(crate) use grid::{Column, Side, grid};
+pub(crate) use grid::{Column, grid};
 
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug, Default)]
