@@ -1,19 +1,26 @@
-//! Two samples that were drawn before asking, planned as users ask: by the name of a model. Of those of 2026-11-27, 14 of 23 weights
-//! were within 3 % at first, 13 of 16 caches within 10 %, and 18 of 25 reports right, with 7 that failed said to fit.
+//! Samples that were drawn before asking, planned as users ask: by the name of a model. Of those of 2026-11-27, 14 of 23 weights
+//! were within 3 % at first, 13 of 16 caches within 10 %, and 18 of 25 reports right, with 7 that failed said to fit. Of those of
+//! 2026-11-28, with other causes mended before, 20 of 26, 18 of 21 and 30 of 33, with 2 that failed said to fit, both of doubtful labels;
+//! 13 of 94 names were refused.
 
 use warpscope::engine::plan::{
     Demand, Fits, Framework, KvFormat, Parallel, Plan, Range, Tuning, independent, plan, release,
 };
-use warpscope_probes::model::{Attention, Model};
+use warpscope_probes::model::{Attention, LayerRun, Model};
 
 use super::dimensions::{Row, group, number, rows};
 
 const MEMORY: &str = include_str!("../../plan/draw_2711_memory.csv");
 const FIT: &str = include_str!("../../plan/draw_2711_fit.csv");
+const LATER_MEMORY: &str = include_str!("../../plan/draw_2811_memory.csv");
+const LATER_FIT: &str = include_str!("../../plan/draw_2811_fit.csv");
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// The model of a row in its format, as its repository would be called.
+/// The model of a row: as it was asked, or in its format, as its repository would be called.
 fn model(row: &Row<'_>) -> Option<Model> {
+    if let Some(asked) = row.get("spelling") {
+        return Model::known(asked);
+    }
     let (name, format) = (row["model"], row["format"].trim_end_matches("kv8"));
     let exl = format.split_once(' ').map(|(kind, bits)| format!("{name}-{bits}bpw-{kind}"));
     let spelt = match format {
@@ -31,23 +38,33 @@ fn model(row: &Row<'_>) -> Option<Model> {
     Model::known(&spelt)
 }
 
+/// What a row calls its model.
+fn name(row: &Row<'_>) -> String {
+    match row.get("spelling") {
+        Some(asked) => (*asked).to_owned(),
+        None => format!("{} {}", row["model"], row["format"]),
+    }
+}
+
 /// The GPUs of a row, of which fit tables tell the group and memory tables one of it.
 fn gpus(row: &Row<'_>) -> String {
     match row.get("gpus") {
         Some(gpus) => (*gpus).to_owned(),
-        None => format!("{}x{}", number(row, "tp") * number(row, "pp"), row["gpu"]),
+        None => format!("{}x{}", number(row, "tp") * number(row, "pp").max(1.0), row["gpu"]),
     }
 }
 
 fn demand(row: &Row<'_>, model: &Model, framework: &Framework) -> Demand {
     let some = |column| Some(number(row, column)).filter(|value| *value > 0.0);
     let told = row.get("kv").and_then(|word| KvFormat::parse(word));
-    let kv = if row["format"].ends_with("kv8") { Some(KvFormat::Fp8) } else { told };
+    let packed = row.get("format").is_some_and(|format| format.ends_with("kv8"));
+    let kv = if packed { Some(KvFormat::Fp8) } else { told };
     let parallel = Parallel {
         tp: number(row, "tp") as u64,
-        pp: number(row, "pp") as u64,
+        pp: number(row, "pp").max(1.0) as u64,
         ..Parallel::default()
     };
+    let batched = some("batched").or_else(|| row.get("gpus").and_then(|_| some("tokens")));
     let plain = Demand {
         kv,
         parallel: if framework.family.is_tensor_parallel() {
@@ -59,7 +76,7 @@ fn demand(row: &Row<'_>, model: &Model, framework: &Framework) -> Demand {
         tuning: Tuning {
             utilization: some("utilization"),
             sequences: some("sequences").map(|value| value as u64),
-            batched_tokens: row.get("gpus").and_then(|_| some("tokens")).map(|value| value as u64),
+            batched_tokens: batched.map(|value| value as u64),
             eager: row.get("eager").is_some_and(|word| *word == "eager"),
             all_layers: true,
             ..Tuning::default()
@@ -80,8 +97,12 @@ fn planned(row: &Row<'_>) -> Option<(Plan, Demand, Model)> {
 /// What is said of a measure, GiB.
 fn said(row: &Row<'_>) -> Option<Range> {
     let (plan, demand, model) = planned(row)?;
-    let recurs =
-        model.shape?.layers.iter().any(|run| matches!(run.attention, Attention::Recurrent { .. }));
+    let is_uneven = |run: &LayerRun| match run.attention {
+        Attention::Recurrent { .. } | Attention::Latent { in_flight: 1.., .. } => true,
+        Attention::Heads { window, .. } => window.is_some() && row.contains_key("spelling"),
+        _ => false,
+    };
+    let uneven = model.shape?.layers.iter().any(is_uneven);
     let bytes = match row["measure"] {
         "weights" => plan.weights.bytes,
         "activation" => plan.activations.bytes,
@@ -89,23 +110,23 @@ fn said(row: &Row<'_>) -> Option<Range> {
             independent([plan.weights, plan.activations, plan.libraries].map(|part| part.bytes))
         }
         "total" => plan.total,
-        // The whole context, states included, times how often it fits.
-        "kv" if recurs => plan.kv.bytes * (number(row, "tokens") / demand.context as f64),
+        // The whole context, states and windows included, times how often it fits.
+        "kv" if uneven => plan.kv.bytes * (number(row, "tokens") / demand.context as f64),
         "kv" => Range::exact(plan.kv_per_token * number(row, "tokens")),
         other => panic!("{other}"),
     };
     Some(bytes * (1.0 / GIB))
 }
 
-#[test]
-fn memory_of_the_sample() {
+/// Weights within 3 % and caches within 10 % of what was measured.
+fn near(table: &str) -> [usize; 2] {
     let (mut near, mut inside, mut all) = ([0, 0], 0, 0);
-    for row in &rows(MEMORY) {
-        // Both GPUs together.
+    for row in &rows(table) {
+        // All GPUs together.
         let summed = row["framework"] == "llama-cpp" && row["tp"] != "1" && row["measure"] == "kv";
         let measured = number(row, "gib");
         let Some(range) = said(row).filter(|_| !summed) else {
-            println!("?   {} {} {}", row["source"], row["model"], row["measure"]);
+            println!("?   {} {} {}", row["source"], name(row), row["measure"]);
             continue;
         };
         let error = range.mid / measured - 1.0;
@@ -115,11 +136,10 @@ fn memory_of_the_sample() {
         near[0] += usize::from(row["measure"] == "weights" && error.abs() <= 0.03);
         near[1] += usize::from(row["measure"] == "kv" && error.abs() <= 0.1);
         println!(
-            "{} {} {} {} {} {}: {measured:.2}, said {:.2} {:.2}..{:.2}, {:+.1} %",
+            "{} {} {} {} {}: {measured:.2}, said {:.2} {:.2}..{:.2}, {:+.1} %",
             if holds { "in " } else { "OUT" },
             row["source"],
-            row["model"],
-            row["format"],
+            name(row),
             row["release"],
             row["measure"],
             range.mid,
@@ -129,15 +149,23 @@ fn memory_of_the_sample() {
         );
     }
     println!("{near:?} weights and caches near, {inside} of {all} in range");
-    assert!(near[0] >= 18 && near[1] >= 14, "{near:?}");
+    near
 }
 
 #[test]
-fn reports_of_the_sample() {
+fn memory_of_the_samples() {
+    for (table, weights, caches) in [(MEMORY, 18, 14), (LATER_MEMORY, 20, 17)] {
+        let near = near(table);
+        assert!(near[0] >= weights && near[1] >= caches, "{near:?}");
+    }
+}
+
+/// Answers that agree with what came of it, and failures that were said to fit.
+fn foretold(table: &str) -> (usize, usize) {
     let (mut right, mut promised, mut all) = (0, 0, 0);
-    for row in &rows(FIT) {
+    for row in &rows(table) {
         let Some((plan, ..)) = planned(row) else {
-            println!("?   {} {}", row["source"], row["model"]);
+            println!("?   {} {}", row["source"], name(row));
             continue;
         };
         let agrees = match row["outcome"] {
@@ -149,12 +177,11 @@ fn reports_of_the_sample() {
         right += usize::from(agrees);
         promised += usize::from(row["outcome"] == "fails" && plan.fits == Fits::Fits);
         println!(
-            "{} {} {} {} {}: {} -> {:?}; weights {:.1}, work {:.1}, KV {:.1} of {:.1}..{:.1}",
+            "{} {} {} {}: {} -> {:?}; weights {:.1}, work {:.1}, KV {:.1} of {:.1}..{:.1}",
             if agrees { "ok " } else { "NOT" },
             row["source"],
             row["gpus"],
-            row["model"],
-            row["format"],
+            name(row),
             row["outcome"],
             plan.fits,
             plan.weights.bytes.mid / GIB,
@@ -165,5 +192,13 @@ fn reports_of_the_sample() {
         );
     }
     println!("{right} of {all} right, {promised} that failed said to fit");
-    assert!(right >= 26 && promised <= 2, "{right}, {promised}");
+    (right, promised)
+}
+
+#[test]
+fn reports_of_the_samples() {
+    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 30, 2)] {
+        let (right, promised) = foretold(table);
+        assert!(right >= least && promised <= most, "{right}, {promised}");
+    }
 }
