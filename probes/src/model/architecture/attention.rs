@@ -18,7 +18,9 @@ pub(super) fn layer(
     match mixer {
         Mixer::Full => heads(keys, None, index, depth, &name, parts),
         Mixer::Sliding(window) => heads(keys, Some(window), index, depth, &name, parts),
-        Mixer::Cross => heads(keys, None, index, depth, &name, parts).map(|_| Attention::Nothing),
+        Mixer::Cross | Mixer::Encoder => {
+            heads(keys, None, index, depth, &name, parts).map(|_| Attention::Nothing)
+        }
         Mixer::Parallel => {
             recurrent::mamba2(keys, &format!("model.layers.{index}.mamba"), parts)?;
             heads(keys, None, index, depth, &name, parts)
@@ -197,9 +199,10 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
     if ratio > 0 {
         add("compressor", 2 * overlap * size, hidden);
     }
-    let mut in_flight = 2 * overlap * size;
+    let (mut in_flight, mut index_dim) = (2 * overlap * size, 0);
     if let Some(index_size) = keys.number(&["index_head_dim"]).filter(|_| ratio == 4) {
         in_flight += 2 * overlap * index_size;
+        index_dim = index_size.div_ceil(ratio);
         let index_heads = keys.number(&["index_n_heads"])?;
         add("indexer.wq_b", index_heads * index_size, width);
         add("indexer.weights_proj", index_heads, hidden);
@@ -221,7 +224,7 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
                 rope_dim,
                 key_dim: size,
                 value_dim: size,
-                index_dim: 0,
+                index_dim,
                 in_flight,
             }
         }

@@ -51,6 +51,7 @@ impl Family {
     const UNGATED: Self = Self { gated: false, ..Self::PLAIN };
     const TIED_UNGATED: Self = Self { tied: true, ..Self::UNGATED };
     const GPT2: Self = Self { positions: true, ..Self::TIED_UNGATED };
+    const ENCODER: Self = Self { positions: true, ..Self::TIED_UNGATED };
     const DRAFTED: Self = Self { draft: Draft::Copied, ..Self::PLAIN };
 
     const fn every(self, layers: u64) -> Self {
@@ -111,6 +112,7 @@ const LLAMA4_DEFAULTS: &[Default] =
 
 const FAMILIES: &[(&str, Family)] = &[
     ("bamba", Family::PLAIN),
+    ("bert", Family::ENCODER),
     ("bloom", Family::TIED_UNGATED),
     ("codegen", Family::UNGATED),
     ("cohere", Family::TIED),
@@ -151,6 +153,7 @@ const FAMILIES: &[(&str, Family)] = &[
     ("minicpm", Family::TIED),
     ("minicpm3", Family::TIED),
     ("mistral", Family::PLAIN.with(MISTRAL_DEFAULTS)),
+    ("modernbert", Family::TIED),
     ("mpt", Family::TIED_UNGATED),
     ("nemotron", Family::UNGATED),
     ("nemotron_h", Family::UNGATED),
@@ -163,10 +166,12 @@ const FAMILIES: &[(&str, Family)] = &[
     ("qwen3_5_text", Family { output_gate: true, ..Family::PLAIN }),
     ("qwen3_next", Family { output_gate: true, ..Family::PLAIN }),
     ("recurrent_gemma", Family::TIED),
+    ("roberta", Family::ENCODER),
     ("smollm3", Family::TIED),
     ("starcoder2", Family::TIED_UNGATED),
     ("step3p5", Family { draft: Draft::CopiedDense, ..Family::PLAIN }),
     ("step3p7", Family { draft: Draft::CopiedDense, ..Family::PLAIN }),
+    ("xlm-roberta", Family::ENCODER),
 ];
 
 pub(super) fn family(kind: &str) -> &'static Family {
@@ -174,12 +179,11 @@ pub(super) fn family(kind: &str) -> &'static Family {
     FAMILIES.iter().find(|row| row.0 == kind).map_or(PLAIN, |row| &row.1)
 }
 
-/// Types whose configuration has the same words and means something else by them: encoders, translators, speech.
+/// Types whose configuration has the same words and means something else by them: rarer encoders, translators, speech.
 pub(super) fn is_foreign(kind: &str) -> bool {
     const FOREIGN: &[&str] = &[
         "albert",
         "bart",
-        "bert",
         "clip",
         "deberta",
         "deberta-v2",
@@ -188,19 +192,16 @@ pub(super) fn is_foreign(kind: &str) -> bool {
         "m2m_100",
         "marian",
         "mbart",
-        "modernbert",
         "mpnet",
         "mt5",
         "nomic_bert",
         "pegasus",
-        "roberta",
         "siglip",
         "speecht5",
         "t5",
         "vits",
         "wav2vec2",
         "whisper",
-        "xlm-roberta",
         "xlnet",
         "rwkv",
         "rwkv5",

@@ -30,6 +30,8 @@ pub(super) enum Mixer {
     Gated,
     /// Attends to pictures only.
     Cross,
+    /// Attends to a whole text at once and keeps nothing of it.
+    Encoder,
     Nothing,
 }
 
@@ -185,6 +187,7 @@ fn by_family(keys: &Keys<'_>, index: u64, depth: u64) -> Option<Mixer> {
         "mamba" | "falcon_mamba" => Some(Mixer::Mamba),
         "mamba2" => Some(Mixer::Mamba2),
         "falcon_h1" => Some(Mixer::Parallel),
+        "bert" | "modernbert" | "roberta" | "xlm-roberta" => Some(Mixer::Encoder),
         "nemotron-nas" => pruned(keys, index),
         "qwen2" | "qwen2_moe" | "qwen3" | "qwen3_moe" | "qwen2_vl" | "qwen2_5_vl" => {
             let first = keys.number(&["max_window_layers"]).unwrap_or(depth);
