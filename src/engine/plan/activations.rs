@@ -8,6 +8,7 @@ use super::demand::{Demand, Images};
 use super::device::Device;
 use super::estimate::{Estimate, GIB, MIB, Range};
 use super::framework::{Family, Release};
+use super::kv::states_apart;
 use super::weights::loaded;
 
 /// vLLM's sampler held nearly three times as much before this.
@@ -123,6 +124,7 @@ fn vllm(shape: &Shape, demand: &Demand, device: &Device, widths: &Widths, batch:
         mid,
         high: if reserved { high * RESERVED_AND_UNUSED } else { high },
     } + images
+        + states_apart(shape, demand)
 }
 
 /// The first AWQ kernel of vLLM summed eight partial outputs of a whole batch; from 0.4.1 on a large batch is unpacked and multiplied.

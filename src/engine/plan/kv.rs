@@ -3,6 +3,7 @@
 use warpscope_probes::model::{Attention, LayerRun, Shape};
 
 use super::demand::{Demand, KvFormat};
+use super::estimate::Range;
 use super::framework::{Family, Release};
 use super::latent;
 use super::weights::Slice;
@@ -46,11 +47,11 @@ impl Cache {
                     cache.sliding += bytes;
                     cache.window = cache.window.max((window + in_flight(demand, family)) as f64);
                 }
-                Attention::Recurrent { state } => {
+                Attention::Recurrent { state } if !holds_states_apart(demand, family) => {
                     let bytes = run.count as f64 * state as f64 * STATE_BYTES;
                     cache.state += bytes * slice.layers / slice.tp;
                 }
-                Attention::Nothing => {}
+                Attention::Recurrent { .. } | Attention::Nothing => {}
                 _ => {
                     full_layers += run.count;
                     cache.full += bytes;
@@ -60,6 +61,8 @@ impl Cache {
         }
         if family == Family::Vllm {
             cache.pad(full_layers, sliding_layers);
+        }
+        if family == Family::Vllm && !holds_states_apart(demand, family) {
             cache.page(shape, demand, full_layers, slice);
         }
         cache
@@ -113,6 +116,9 @@ impl Cache {
     /// The longest context of so many sequences that `room` bytes hold.
     pub(super) fn longest(&self, room: f64, sequences: u64) -> u64 {
         let one = room / sequences.max(1) as f64 - self.state;
+        if self.per_token() == 0.0 {
+            return if one >= 0.0 { u64::MAX } else { 0 };
+        }
         let all = one / self.per_token();
         let beyond = (one - self.sliding * self.window) / self.full;
         let tokens =
@@ -122,9 +128,34 @@ impl Cache {
     }
 }
 
-/// The first vLLM of which it is known what it sets aside for compressed layers. Version 0.22 asked for 6.7 GiB where 0.25 takes 2.5
+/// Before this vLLM ran hybrid models on V0, which takes the states of all sequences before it measures what is left for the cache
+/// (`mamba_cache.py@v0.10.1`; PR 23650): 33.75 GiB of Nemotron Nano 9B v2, of which an L40S ran out (issue 23230).
+const HYBRIDS_ON_V1: Release = (0, 10, 2);
+/// Most sequences of V0, where nothing else is asked for.
+const V0_SEQUENCES: u64 = 256;
+
+fn holds_states_apart(demand: &Demand, family: Family) -> bool {
+    family == Family::Vllm && demand.release.is_some_and(|release| release < HYBRIDS_ON_V1)
+}
+
+/// Bytes of states that vLLM takes beside the cache, for all sequences; of some models in 16 bits.
+pub(super) fn states_apart(shape: &Shape, demand: &Demand) -> Range {
+    if !holds_states_apart(demand, Family::Vllm) {
+        return Range::default();
+    }
+    let values = shape.layers.iter().map(|run| match run.attention {
+        Attention::Recurrent { state } => run.count * state,
+        _ => 0,
+    });
+    let sequences = demand.most_at_once().unwrap_or(V0_SEQUENCES);
+    let all = (values.sum::<u64>() * sequences) as f64 * STATE_BYTES;
+    let mid = all / demand.parallel.gpus() as f64;
+    Range { low: mid / 2.0, mid, high: mid }
+}
+
+/// The first vLLM of which it is known what it sets aside for compressed layers. Version 0.22 asked for 6.7 GiB where 0.23 takes 2.9
 /// (vllm-project/vllm issues 44376 and 51041).
-const VLLM_COMPRESSED: Release = (0, 25, 0);
+const VLLM_COMPRESSED: Release = (0, 23, 0);
 
 /// Whether nobody knows here what a framework of this age sets aside.
 pub(super) fn is_untold(shape: &Shape, demand: &Demand, family: Family) -> bool {
@@ -136,13 +167,19 @@ pub(super) fn is_untold(shape: &Shape, demand: &Demand, family: Family) -> bool 
     untold && shape.layers.iter().any(compresses)
 }
 
-/// What vLLM sets aside for tokens that wait to be compressed with their neighbours: a batch of them for every sequence, in 32 bits. Logs of
-/// three machines with DeepSeek V4 Flash come to 3.2e9 bytes a sequence, whatever the context
-/// (tonyd2wild/DeepSeek-v4-Flash-Vision-Exp-DSpark-1M-NVFP4-KV-2x-DGX-Spark issue 57, read 2026-11-23; 2.5e9 by this).
+/// Bytes of 64 rows of DeepSeek V4's cache in vLLM, aligned to 576, which a block of tokens that wait is padded to; and of 8 or 4 of those.
+const PAGE: f64 = 37_440.0;
+const WAITING: f64 = 32_768.0;
+
+/// What vLLM sets aside for a batch of tokens of a sequence in every compressed layer: those that wait to be compressed with their
+/// neighbours, in 32 bits, and rows of the window (`deepseek_v4/compressor.py:CompressorStateCache`, `sparse_swa.py`, read 2026-11-28).
+/// Logs of three machines with DeepSeek V4 Flash come to 3.2e9 bytes a sequence, whatever the context
+/// (tonyd2wild/DeepSeek-v4-Flash-Vision-Exp-DSpark-1M-NVFP4-KV-2x-DGX-Spark issue 57, read 2026-11-23; 3.0e9 by this).
 fn compressing(run: &LayerRun, demand: &Demand, family: Family) -> f64 {
     match run.attention {
-        Attention::Latent { in_flight: values, .. } if family == Family::Vllm => {
-            (run.count * values * in_flight(demand, family)) as f64 * STATE_BYTES
+        Attention::Latent { in_flight: values @ 1.., .. } if family == Family::Vllm => {
+            let token = values as f64 * STATE_BYTES * PAGE / WAITING + PAGE / 64.0;
+            (run.count * in_flight(demand, family)) as f64 * token
         }
         _ => 0.0,
     }
@@ -176,16 +213,60 @@ fn token(shape: &Shape, run: &LayerRun, demand: &Demand, family: Family, slice: 
             let heads = (kv_heads as f64 / slice.tp).max(1.0);
             heads * (head_dim + value_dim) as f64
         }
-        Attention::Latent { heads, rank, rope_dim, key_dim, value_dim, index_dim, .. } => {
-            match latent::unpacked(shape, (key_dim, value_dim), demand, family) {
-                Some(values) => (heads as f64 / slice.tp).max(1.0) * values as f64,
-                None => {
-                    let row = latent::row((rank + rope_dim) as f64 * element, demand, family);
-                    (row + latent::indexed(index_dim, family)) / element
-                }
+        Attention::Latent {
+            heads,
+            rank,
+            rope_dim,
+            key_dim,
+            value_dim,
+            index_dim,
+            in_flight,
+            ..
+        } => match latent::unpacked(shape, (key_dim, value_dim), demand, family) {
+            Some(values) => (heads as f64 / slice.tp).max(1.0) * values as f64,
+            None => {
+                let own = latent::compressed(rank, rope_dim, element, in_flight, family);
+                let row = latent::row(own, demand, family);
+                (row + latent::indexed(index_dim, family)) / element
             }
-        }
+        },
         Attention::Recurrent { .. } | Attention::Nothing => 0.0,
     };
     values * element * slice.layers
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::model::Model;
+
+    use super::super::estimate::GIB;
+    use super::*;
+
+    fn asked(id: &str, release: Release) -> (Shape, Demand) {
+        let shape = Model::known(id).and_then(|model| model.shape).expect(id);
+        (shape, Demand { release: Some(release), ..Demand::new(8192) })
+    }
+
+    /// The allocation that failed: 1 310 720 values of 4 bytes for 27 layers and 256 sequences (vLLM issue 23230).
+    #[test]
+    fn states_stand_apart_before_hybrids_ran_on_v1() {
+        let (shape, demand) = asked("nvidia/NVIDIA-Nemotron-Nano-9B-v2", (0, 10, 1));
+        let states = states_apart(&shape, &demand).mid / GIB;
+        assert!((states / 33.75 - 1.0).abs() < 0.03, "{states}");
+        assert_eq!(Cache::new(&shape, &demand, Family::Vllm, Slice::WHOLE).state, 0.0);
+        let (shape, demand) = asked("nvidia/NVIDIA-Nemotron-Nano-9B-v2", (0, 10, 2));
+        assert_eq!(states_apart(&shape, &demand), Range::default());
+    }
+
+    /// Two machines with vLLM 0.23: 2.92 to 2.97 GiB a sequence, and 32.08 GiB for 2 175 276 tokens in sequences of 262 144.
+    #[test]
+    fn compressed_layers_set_aside_what_was_measured() {
+        let (shape, mut demand) = asked("deepseek-ai/DeepSeek-V4-Flash", (0, 23, 0));
+        demand.kv = Some(KvFormat::Fp8);
+        demand.tuning.batched_tokens = Some(8192);
+        let cache = Cache::new(&shape, &demand, Family::Vllm, Slice::WHOLE);
+        assert!((cache.state / GIB / 2.945 - 1.0).abs() < 0.07, "{}", cache.state / GIB);
+        let one = cache.bytes(262_144, 1) / GIB;
+        assert!((one / (32.08 * 262_144.0 / 2_175_276.0) - 1.0).abs() < 0.05, "{one}");
+    }
 }
