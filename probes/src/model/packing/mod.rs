@@ -155,9 +155,13 @@ pub(super) fn add(groups: &mut Vec<WeightGroup>, more: WeightGroup) {
 }
 
 fn number(config: &Value, key: &str) -> Option<u64> {
-    let value = config.get(key)?;
-    let real = || value.as_f64().filter(|real| (0.0..1e6).contains(real)).map(|real| real as u64);
-    value.as_u64().or_else(real).filter(|number| (1..1 << 24).contains(number))
+    let value = real(config.get(key)?).filter(|real| (0.0..1e9).contains(real));
+    value.map(|real| real as u64).filter(|number| (1..1 << 24).contains(number))
+}
+
+/// A number, which a few tools save as text.
+fn real(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
 fn is_on(config: &Value, key: &str) -> bool {
@@ -206,9 +210,8 @@ fn group_weights(config: &Value) -> Option<&Value> {
 }
 
 fn bits(config: &Value, word: &str) -> Option<f64> {
-    let named =
-        ["bits", "w_bit", "nbits", "w_bits"].iter().find_map(|key| config.get(*key)?.as_f64());
-    let named = named.or_else(|| group_weights(config)?.get("num_bits")?.as_f64());
+    let named = ["bits", "w_bit", "nbits", "w_bits"].iter().find_map(|key| real(config.get(*key)?));
+    let named = named.or_else(|| real(group_weights(config)?.get("num_bits")?));
     let named = named.filter(|bits| (0.5..=32.0).contains(bits));
     let by_word = match word {
         "awq" | "gptq" | "nf4" | "fp4" | "mxfp4" | "modelopt_fp4" | "nvfp4" => Some(4.0),
@@ -295,7 +298,7 @@ fn targets(group: &Value) -> Option<Patterns> {
 
 /// Weights of compressed-tensors.
 fn scheme(weights: &Value, word: &str) -> Option<Layout> {
-    let bits = weights.get("num_bits")?.as_f64().filter(|bits| (1.0..=16.0).contains(bits))?;
+    let bits = real(weights.get("num_bits")?).filter(|bits| (1.0..=16.0).contains(bits))?;
     let float = weights.get("type").and_then(Value::as_str) == Some("float");
     let zeros =
         if weights.get("symmetric").and_then(Value::as_bool) == Some(false) { bits } else { 0.0 };

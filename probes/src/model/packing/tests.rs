@@ -27,6 +27,7 @@ fn formats_have_their_published_bits() {
     for (config, expected) in [
         (json!({"quant_method": "awq", "bits": 4, "group_size": 128}), 4.156_25),
         (json!({"quant_method": "awq", "bits": 4, "group_size": 64}), 4.312_5),
+        (json!({"quant_method": "awq", "bits": "4", "group_size": "64"}), 4.312_5),
         // A group index of 32 bits for every column.
         (json!({"quant_method": "gptq", "bits": 4, "group_size": 128}), 4.156_25 + 32.0 / 4096.0),
         (json!({"quant_method": "gptq", "bits": 8, "group_size": 32}), 8.75 + 32.0 / 4096.0),

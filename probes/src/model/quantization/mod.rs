@@ -165,7 +165,9 @@ fn text<'a>(config: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 fn number(config: &Value, key: &str) -> Option<i64> {
-    config.get(key)?.as_i64()
+    let value = config.get(key)?;
+    // A few tools save numbers as text.
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// `4 bit, groups of 128, act-order`.
