@@ -61,7 +61,7 @@ pub(super) fn describe(config: &Value, quant: Option<&Value>) -> Result<Facts, S
 }
 
 /// The configuration and the parts nested in it, outermost first.
-fn sections(config: &Value) -> Vec<&Value> {
+pub(super) fn sections(config: &Value) -> Vec<&Value> {
     let first: Vec<_> = inside(config).collect();
     let second: Vec<_> = first.iter().flat_map(|part| inside(part)).collect();
     std::iter::once(config).chain(first).chain(second).collect()

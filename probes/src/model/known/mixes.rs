@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::Row;
-use crate::model::{Facts, Shape, ShapeSource, WeightFormat, WeightRole, config};
+use crate::model::architecture::{Architecture, Part};
+use crate::model::{
+    Attention, Facts, LayerRun, Shape, ShapeSource, WeightFormat, WeightRole, config,
+};
 
 /// Bits of a weight on average, embedding and head included, in llama.cpp's mixes of types: Llama 3.1 8B as
 /// `ggml-org/llama.cpp@311c2c9:tools/quantize/README.md` lists them. Those of one type, which it does not list, follow from [`ENDS`].
@@ -74,6 +77,8 @@ pub(super) struct Mix {
 const MXFP4: f64 = 4.25;
 /// Bits of Q8_0.
 const Q8: f64 = 8.5;
+/// Values of a block of the types of most mixes.
+const BLOCK: u64 = 256;
 
 impl Mix {
     /// The most common mix.
@@ -98,10 +103,45 @@ impl Mix {
         self.kind
     }
 
+    /// The same as the owner of this repository makes it: Unsloth's mixes of I-quants are others under the same names.
+    pub(super) fn by(self, repository: &str) -> Self {
+        let own = repository.starts_with("unsloth/") && self.kind.starts_with("IQ");
+        Self { is_exact: self.is_exact && !own, ..self }
+    }
+
+    /// Bits of a weight of this matrix.
+    fn bits(self, part: &Part, is_tied: bool) -> f64 {
+        let blocks = self.kind.contains("_K") || self.kind.starts_with("IQ");
+        match blocks && self.kind != "IQ4_NL" && !part.columns.is_multiple_of(BLOCK) {
+            true => self.stand_in(part.role, is_tied),
+            false => self.usual(part.role, is_tied),
+        }
+    }
+
+    /// Bits of the types that stand in where rows are no whole blocks (`tensor_type_fallback` of `llama-quant.cpp@007dbbf`): of the two
+    /// that a mix is of, each by its own.
+    fn stand_in(self, role: WeightRole, is_tied: bool) -> f64 {
+        let (plain, larger) = self.ends();
+        let is_end = role == WeightRole::Head || role == WeightRole::Embedding && is_tied;
+        let least = if self.kind.starts_with("IQ") { 4.5 } else { stand_in(plain) };
+        let share = match larger > plain {
+            _ if is_end => return Q8,
+            true if role != WeightRole::Embedding => {
+                (self.usual(role, is_tied) - plain) / (larger - plain)
+            }
+            _ => 0.0,
+        };
+        least + share.clamp(0.0, 1.0) * (stand_in(larger) - least)
+    }
+
+    fn ends(self) -> (f64, f64) {
+        let ends = ENDS.iter().find(|row| self.kind.starts_with(row.0));
+        ends.map_or((self.mean, self.mean), |row| (row.1, row.2))
+    }
+
     /// Bits of a weight of this role, so that those of Llama 3.1 8B come to the mean.
-    fn bits(self, role: WeightRole, is_tied: bool) -> f64 {
-        let ends = ENDS.iter().find(|row| self.kind.starts_with(row.0)).copied();
-        let (_, embedding, head) = ends.unwrap_or(("", self.mean, self.mean));
+    fn usual(self, role: WeightRole, is_tied: bool) -> f64 {
+        let (embedding, head) = self.ends();
         match role {
             WeightRole::Experts if self.kind == "MXFP4" => MXFP4,
             _ if self.kind == "MXFP4" => Q8,
@@ -111,6 +151,16 @@ impl Mix {
             WeightRole::Head => head,
             _ => self.mean + MEASURED_ENDS / MEASURED_LAYERS * (2.0 * self.mean - embedding - head),
         }
+    }
+}
+
+/// Bits of the type with blocks of 32 values that stands in for one of so many.
+fn stand_in(bits: f64) -> f64 {
+    match bits {
+        ..4.5 => 4.5,
+        ..5.5 => 5.5,
+        ..6.0 => 6.0,
+        _ => Q8,
     }
 }
 
@@ -142,8 +192,12 @@ pub(super) fn gguf(row: &Row, mix: Mix) -> Option<Facts> {
     }
     let mut shape = plain.shape?;
     shape.weights.retain(|group| group.role != WeightRole::Tower);
-    pack(&mut shape, &row.config, mix);
-    shape.source = if mix.is_exact { ShapeSource::Table } else { ShapeSource::Nearest };
+    let parts = Architecture::of(&config::sections(&row.config))?.parts;
+    pack(&mut shape, &parts, &row.config, mix);
+    // Publishers keep projections of recurrent layers larger, each in its own way.
+    let recurs = |run: &LayerRun| matches!(run.attention, Attention::Recurrent { .. });
+    let is_exact = mix.is_exact && !shape.layers.iter().any(recurs);
+    shape.source = if is_exact { ShapeSource::Table } else { ShapeSource::Nearest };
     shape.format = Some(WeightFormat::gguf());
     facts.weight_bytes = Some(shape.weight_bytes());
     facts.shape = Some(shape);
@@ -152,7 +206,7 @@ pub(super) fn gguf(row: &Row, mix: Mix) -> Option<Facts> {
     Some(facts)
 }
 
-fn pack(shape: &mut Shape, config: &Value, mix: Mix) {
+fn pack(shape: &mut Shape, parts: &[Part], config: &Value, mix: Mix) {
     let tied = shape.tied_head;
     let saved = &config["quantization_config"]["quant_method"];
     // Experts that were trained in MXFP4 stay as they are, whatever the tag; the rest is in Q8_0 (59.02 GiB of gpt-oss-120b on the
@@ -160,11 +214,12 @@ fn pack(shape: &mut Shape, config: &Value, mix: Mix) {
     let native = saved == "mxfp4";
     let rest = if mix.kind.ends_with("F16") { 16.0 } else { Q8 };
     for group in shape.weights.iter_mut().filter(|group| group.role != WeightRole::Small) {
-        let bits = match group.role {
+        let bits = |part: &Part| match part.role {
             WeightRole::Experts if native => MXFP4,
             _ if native => rest,
-            role => mix.bits(role, tied),
+            _ => mix.bits(part, tied),
         };
-        group.bytes = (group.values as f64 * bits / 8.0) as u64;
+        let own = parts.iter().filter(|part| part.role == group.role);
+        group.bytes = (own.map(|part| part.values() as f64 * bits(part)).sum::<f64>() / 8.0) as u64;
     }
 }
