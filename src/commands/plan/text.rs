@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use warpscope_probes::model::Model;
+
 use super::Planned;
 use super::candidate::Candidate;
 use super::copies::Copy;
@@ -70,7 +72,8 @@ pub(crate) fn assumed<'c>(request: &PlanRequest, one: &'c Candidate) -> Option<&
     let named = request.named.display().to_string();
     let is_here = request.named.exists();
     let model = one.question.model.as_deref()?;
-    (!is_here && (request.is_usual || model != named)).then_some(model)
+    let is_made_up = !is_here && (request.is_usual || model != named);
+    Some(model).filter(|model| is_made_up && !Model::is_published_gguf(model))
 }
 
 /// `an int8 KV cache; omit --kv-dtype`.

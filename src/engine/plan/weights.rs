@@ -1,8 +1,6 @@
 //! Bytes of weights on the GPU that carries most of them.
 
-use warpscope_probes::model::{
-    Attention, EXL_HEAD_BITS, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole,
-};
+use warpscope_probes::model::{EXL_HEAD_BITS, Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
 
 use super::demand::Demand;
 use super::estimate::{Estimate, MIB, Range};
@@ -25,7 +23,8 @@ impl Slice {
     pub(super) const WHOLE: Self = Self { layers: 1.0, tp: 1.0, stage: false };
 }
 
-/// Rotary tables, buffers and rounding of allocations beside the weights: 0.01 to 0.06 GiB in vLLM's logs of 26 models.
+/// Rotary tables, buffers and rounding of allocations beside the weights: 0.01 to 0.06 GiB in vLLM's logs of 26 models, none in those of
+/// llama.cpp.
 const BUFFERS: Range = Range { low: 0.0, mid: 20.0 * MIB, high: 70.0 * MIB };
 
 /// Weights as they lie on a GPU.
@@ -34,33 +33,44 @@ pub(super) fn weights(shape: &Shape, demand: &Demand, family: Family, slice: Sli
         shape.weights.iter().map(|group| on_gpu(shape, demand, family, slice, group)).sum();
     let bytes = bytes + latent::merged(shape, demand, family) * slice.layers / slice.tp;
     let packed = shape.format.is_some() || demand.packed.is_some();
+    let unlisted = unlisted(shape) * slice.layers / slice.tp;
+    let nearest = shape.source == ShapeSource::Nearest && unlisted == 0.0;
     let error = match shape.source {
         ShapeSource::Header => 0.005,
-        ShapeSource::Nearest => 0.1,
+        _ if nearest => 0.15,
         _ if packed => 0.02,
         ShapeSource::Config => 0.01,
-        ShapeSource::Table => 0.015,
+        ShapeSource::Table | ShapeSource::Nearest => 0.015,
     };
-    let range = Range::within(bytes, error) + BUFFERS;
+    let buffers = match family {
+        Family::LlamaCpp => Range { mid: 0.0, ..BUFFERS },
+        _ => BUFFERS,
+    };
+    let range = Range::within(bytes, error) + buffers;
     // A stage in the middle has neither embedding nor head, and few ship with equal stages.
     let least = if slice.stage { bytes - ends(shape) / slice.tp } else { bytes };
     let range = Range { low: range.low.min(least * (1.0 - error)), ..range };
     // A tower is cut like the rest by some releases and kept whole by others.
     let tower = loaded(shape, demand, WeightRole::Tower);
-    let larger = unlisted(shape).max(if shape.source == ShapeSource::Nearest { 0.1 } else { 0.0 });
-    let high = range.high + tower * (1.0 - 1.0 / slice.tp) + bytes * larger;
+    let larger = if nearest { bytes * 0.1 } else { unlisted };
+    let high = range.high + tower * (1.0 - 1.0 / slice.tp) + larger;
     let range = Range { high, ..range };
     Estimate::of_model(range, shape.source)
 }
 
-/// By its name alone, an NVFP4 copy of a hybrid model may be as well one that leaves its recurrent layers in 16 bits, or one that does
-/// not: up to a quarter more (club-3090 issue 1047: 19.75 GiB where all layers in NVFP4 are 17.8).
+/// Bytes by which an NVFP4 copy is larger if it leaves attention, and networks beside experts, in 16 bits: of a copy that is known by its
+/// name alone nobody knows (nvidia/Gemma-4-26B-A4B-NVFP4 has 17.9 GiB where all layers in NVFP4 are 14.5).
 fn unlisted(shape: &Shape) -> f64 {
-    let format = shape.format.as_ref().map(|format| format.name.as_str());
-    let nvfp4 = matches!(format, Some("modelopt_fp4" | "nvfp4"));
-    let recurs = |run: &LayerRun| matches!(run.attention, Attention::Recurrent { .. });
-    let hybrid = shape.layers.iter().any(recurs);
-    if nvfp4 && hybrid && shape.source == ShapeSource::Table { 0.25 } else { 0.0 }
+    let nvfp4 = shape.format.as_ref().is_some_and(|format| format.name == "modelopt_fp4");
+    if !nvfp4 || shape.source != ShapeSource::Nearest {
+        return 0.0;
+    }
+    let has_experts = shape.group(WeightRole::Experts).is_some();
+    let may_stay = |group: &&WeightGroup| {
+        group.role == WeightRole::Attention || has_experts && group.role == WeightRole::Mlp
+    };
+    let more = |group: &WeightGroup| (group.values * 2).saturating_sub(group.bytes);
+    shape.weights.iter().filter(may_stay).map(more).sum::<u64>() as f64
 }
 
 /// The larger of embedding and head.

@@ -51,6 +51,9 @@ struct Format {
     source: String,
     /// What is left unquantised is saved in, where it differs from the model's.
     torch_dtype: Option<String>,
+    /// Whether it is not known which layers its copies leave as they are.
+    #[serde(default)]
+    unlisted: bool,
     quantization_config: Value,
     models: Vec<(String, String)>,
 }
@@ -87,6 +90,15 @@ impl Format {
         }
         config
     }
+
+    /// What follows for a copy of a model in this format.
+    fn facts(&self, row: &Row) -> Option<Facts> {
+        let mut facts = config::describe(&self.config(row), None).ok()?;
+        if let Some(shape) = facts.shape.as_mut().filter(|_| self.unlisted) {
+            shape.source = ShapeSource::Nearest;
+        }
+        Some(facts)
+    }
 }
 
 impl Table {
@@ -118,17 +130,17 @@ impl Model {
     /// The model of the table with this hub id, whatever the case of its letters.
     pub fn known(id: &str) -> Option<Self> {
         let table = table();
-        let (row, config, mut source) = match table.row(id) {
-            Some(row) => (row, row.config.clone(), row.source.clone()),
+        let (row, facts, mut source) = match table.row(id) {
+            Some(row) => (row, config::describe(&row.config, None).ok(), row.source.clone()),
             None => match table.sibling(id) {
                 Some((format, row)) => {
-                    (row, format.config(row), format!("{}; {}", row.source, format.source))
+                    (row, format.facts(row), format!("{}; {}", row.source, format.source))
                 }
                 None => return Self::known_by_name(id),
             },
         };
         source.push_str(&format!("; {}", table.retrieved));
-        let facts = config::describe(&config, None).ok()?;
+        let facts = facts?;
         let spelling = table.ids().find(|known| known.eq_ignore_ascii_case(id))?;
         let mut model = from_table(spelling, facts, source);
         let published = row.params.map(|count| ("published parameters", count.to_string()));
@@ -161,6 +173,11 @@ impl Model {
     /// The repository of a model's GGUF file, where it is known to be published.
     pub fn published_gguf(id: &str) -> Option<String> {
         named::published_gguf(id)
+    }
+
+    /// Whether this is a repository of a GGUF file that is known to be published.
+    pub fn is_published_gguf(id: &str) -> bool {
+        table().ids().filter_map(named::published_gguf).any(|published| published == id)
     }
 
     /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.

@@ -11,14 +11,25 @@ const ENDINGS: &[(&str, &str)] = &[
     ("-awq", "awq"),
     ("-awq-int4", "awq"),
     ("-awq-4bit", "w4a16"),
+    ("-w4a16", "w4a16"),
+    ("-w8a8", "w8a8"),
+    ("-w8a16", "w8a16"),
+    ("-int4", "w4a16"),
+    ("-int8", "w8a16"),
     ("-gptq", "gptq_int4"),
     ("-gptq-int4", "gptq_int4"),
     ("-gptq-int8", "gptq_int8"),
+    ("-gptq-4bit", "gptq_int4"),
+    ("-gptq-8bit", "gptq_int8"),
+    ("-4bit-gptq", "gptq_int4"),
+    ("-autoround-gptq-4bit", "gptq_int4"),
+    ("-autoround-gptq-8bit", "gptq_int8"),
     ("-autoround", "gptq_int4"),
     ("-int4-autoround", "gptq_int4"),
     ("-fp8", "fp8_dynamic"),
     ("-fp8-dynamic", "fp8_dynamic"),
-    ("-nvfp4", "nvfp4"),
+    ("-nvfp4", "nvfp4_unlisted"),
+    ("-fp4", "nvfp4_unlisted"),
     ("-bnb-4bit", "nf4"),
     ("-unsloth-bnb-4bit", "nf4"),
     ("-quantized.w4a16", "w4a16"),
@@ -49,7 +60,7 @@ impl Named {
         let name = base(repository).to_ascii_lowercase();
         if let Some(model) = name.strip_suffix("-gguf") {
             let row = row_of(table(), model)?;
-            let mix = if tag.is_empty() { Mix::USUAL } else { Mix::of(tag)? };
+            let mix = if tag.is_empty() { Mix::USUAL } else { Mix::of(tag)?.by(repository) };
             return Some(Self { row, packing: Packing::Gguf(mix) });
         }
         if let Some((row, _, mix)) = ollama(id) {
@@ -76,9 +87,7 @@ impl Named {
                 let source = format!("{}; the model by its name", self.row.source);
                 Some((config::describe(&self.row.config, None).ok()?, source))
             }
-            Packing::Format(format) => {
-                Some((config::describe(&format.config(self.row), None).ok()?, source))
-            }
+            Packing::Format(format) => Some((format.facts(self.row)?, source)),
             Packing::Gguf(mix) => Some((gguf(self.row, *mix)?, source)),
             Packing::Exl(saved) => {
                 let mut config = self.row.config.clone();
@@ -96,13 +105,15 @@ fn is_by_its_makers(repository: &str, row: &Row) -> bool {
     named.is_none() || row.ids.iter().any(|id| owner(id) == named)
 }
 
-/// The row of a model that was published again: `Qwen_Qwen3-8B`, `Meta-Llama-3.1-8B-Instruct`, `DeepSeek-V4-Flash-0731`.
+/// The row of a model that was published again: `Qwen_Qwen3-8B`, `Meta-Llama-3.1-8B-Instruct`, `DeepSeek-V4-Flash-0731`, or is told apart
+/// from its copies by its type: `NVIDIA-Nemotron-3-Nano-4B-BF16`.
 fn row_of(table: &'static Table, name: &str) -> Option<&'static Row> {
     let without_owner = name.split_once('_').map(|(_, rest)| rest);
     let without_vendor = name.strip_prefix("meta-");
     let month = |day: &str| day.len() == 4 && day.bytes().all(|byte| byte.is_ascii_digit());
     let without_month = name.rsplit_once('-').filter(|one| month(one.1)).map(|one| one.0);
-    let names = [Some(name), without_owner, without_vendor, without_month];
+    let of_copies = format!("{name}-bf16");
+    let names = [Some(name), without_owner, without_vendor, without_month, Some(&*of_copies)];
     let names: Vec<&str> = names.into_iter().flatten().collect();
     names.into_iter().find_map(|wanted| {
         table.rows.iter().find(|row| row.ids.iter().any(|id| base(id).eq_ignore_ascii_case(wanted)))
