@@ -154,7 +154,7 @@ fn near(table: &str) -> [usize; 2] {
 
 #[test]
 fn memory_of_the_samples() {
-    for (table, weights, caches) in [(MEMORY, 18, 14), (LATER_MEMORY, 20, 17)] {
+    for (table, weights, caches) in [(MEMORY, 18, 14), (LATER_MEMORY, 25, 22)] {
         let near = near(table);
         assert!(near[0] >= weights && near[1] >= caches, "{near:?}");
     }
@@ -197,7 +197,7 @@ fn foretold(table: &str) -> (usize, usize) {
 
 #[test]
 fn reports_of_the_samples() {
-    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 30, 2)] {
+    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 36, 1)] {
         let (right, promised) = foretold(table);
         assert!(right >= least && promised <= most, "{right}, {promised}");
     }
