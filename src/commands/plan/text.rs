@@ -180,7 +180,8 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
     if let (Some(link), false) = (one.way.link, one.fails()) {
         let _ = writeln!(text, "  speed is for GPUs that talk over {}", link.words());
     }
-    if plan.fits != Fits::DoesNotFit && plan.offload.is_none() {
+    let keeps_tokens = plan.kv.bytes.mid > 0.0;
+    if keeps_tokens && plan.fits != Fits::DoesNotFit && plan.offload.is_none() {
         let _ = writeln!(
             text,
             "  up to {} tokens of context at this concurrency, or {} requests of {}",
