@@ -123,6 +123,12 @@ const BLOCKS: &[Block] = &[
         (29, 13),
         "up to 8.9, of 36, 17 right, 8 unknown, 8 confidently wrong, and from 9.0 on, of 24, 11, 1 of 1 without a known obstacle, 6, 5; one of these of high confidence",
     ),
+    block(
+        "draw_2811",
+        (42, 8),
+        "of 85, 42 right, 3 of 3 without a known obstacle, 26 unknown, 8 confidently wrong, two of these of high confidence, and 6 refused \
+         for a word that the command line did not know",
+    ),
 ];
 
 #[derive(Deserialize)]
