@@ -6,7 +6,9 @@ use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::{MigInstance, Presence};
 use warpscope_probes::host::CPU;
-use warpscope_probes::rules::DeviceFacts;
+use warpscope_probes::rules::{DeviceFacts, Rule, RuleBase};
+
+use super::question::Question;
 
 /// GPUs that NVIDIA sells on one board or chip with an Arm CPU, by how their names begin.
 const ON_ARM: &[&str] = &["Jetson", "DRIVE", "IGX", "NVIDIA GB", "NVIDIA GH", "NVIDIA Thor"];
@@ -136,6 +138,35 @@ impl Target {
         self.sm.is_some_and(|sm| WITH_ARM.contains(&sm) && sm != GB10)
     }
 
+    /// Tells which driver it has. What of CUDA another one supports is not known.
+    pub fn set_driver(&mut self, version: &str) {
+        if self.driver.as_deref() != Some(version) {
+            self.driver = Some(version.to_owned());
+            self.cuda = None;
+        }
+    }
+
+    /// The question without a platform that is this device's own, which rules that name none mean too.
+    pub(super) fn without_own_platform(&self, base: &RuleBase, question: &Question) -> Question {
+        let is_own = match question.config.get("platform") {
+            Some("linux-aarch64") => self.cpu() == Some("aarch64"),
+            Some("jetson") => self.is_jetson(),
+            _ => false,
+        };
+        let names = |rule: &Rule| {
+            let platform = question.config.get("platform").unwrap_or_default();
+            rule.selector.names("platform", platform)
+        };
+        if !is_own || base.rules_of(&question.framework).any(names) {
+            return question.clone();
+        }
+        Question {
+            label: Some(question.words()),
+            config: question.config.without(&["platform"]),
+            ..question.clone()
+        }
+    }
+
     /// The facts that rules depend on.
     pub(super) fn facts(&self) -> DeviceFacts<'_> {
         DeviceFacts {
@@ -175,6 +206,7 @@ fn only_chip(sm: Sm) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpscope_probes::rules::Settings;
     use warpscope_probes::units::Bytes;
 
     #[test]
@@ -185,6 +217,31 @@ mod tests {
         assert_eq!(what_if("NVIDIA GH200 480GB", Sm::new(9, 0)), Some("aarch64"));
         assert_eq!(what_if("NVIDIA B200", Sm::new(10, 0)), None);
         assert_eq!(what_if("GeForce RTX 5090", Sm::new(12, 0)), None);
+    }
+
+    #[test]
+    fn a_platform_of_its_own_is_left_out() {
+        let base = RuleBase::builtin();
+        for (label, sm, framework, platform, left) in [
+            ("NVIDIA GH200 480GB", Sm::new(9, 0), "vllm", "linux-aarch64", false),
+            ("NVIDIA GB10", Sm::new(12, 1), "vllm", "linux-aarch64", false),
+            ("NVIDIA RTX 4090", Sm::new(8, 9), "vllm", "linux-aarch64", true),
+            ("Jetson AGX Orin 32GB", Sm::new(8, 7), "mlc-llm", "jetson", false),
+            ("NVIDIA GB10", Sm::new(12, 1), "mlc-llm", "jetson", true),
+            ("Jetson AGX Orin 32GB", Sm::new(8, 7), "onnxruntime", "windows", true),
+        ] {
+            let config = Settings::new([("platform", platform)]).expect("a platform");
+            let question = Question { framework: framework.into(), config, ..Question::default() };
+            let about = Target::of_sm(label, sm).without_own_platform(base, &question);
+            assert_eq!(about.config.get("platform").is_some(), left, "{label} {platform}");
+        }
+    }
+
+    #[test]
+    fn a_driver_that_is_named_is_that_of_the_gpu() {
+        let mut target = Target { cuda: Some("13.0".to_owned()), ..Target::default() };
+        target.set_driver("535.54.03");
+        assert_eq!((target.driver.as_deref(), target.cuda), (Some("535.54.03"), None));
     }
 
     #[test]

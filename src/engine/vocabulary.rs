@@ -12,7 +12,7 @@ pub const CLOSED: &[&str] =
 const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
     (
         "attention",
-        &["fa2", "flash", "flashattn", "flashattn2", "flashattention", "flashattention2"],
+        &["fa", "fa2", "flash", "flashattn", "flashattn2", "flashattention", "flashattention2"],
         &["flashattention2", "flashattn", "flashattention", "flash"],
     ),
     ("attention", &["fa3", "flashattn3", "flashattention3"], &["fa3", "flashattention3", "flash3"]),
@@ -30,6 +30,9 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
     ("quantization", &["bnb8bit", "loadin8bit", "int8"], &["llmint8"]),
     ("quantization", &["bnb", "bitsandbytes"], &["bitsandbytes", "bnb", "nf4"]),
     ("quantization", &["int4", "w4a16"], &["w4a16", "int4"]),
+    ("quantization", &["w4a16"], &["int4weightonly"]),
+    ("quantization", &["w8a16"], &["int8weightonly"]),
+    ("quantization", &["w8a8"], &["w8a8int8", "int8smoothquant"]),
     ("quantization", &["float8"], &["float8dynamic", "fp8"]),
     (
         "quantization",
@@ -38,13 +41,28 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("quantization", &["nvfp4", "modeloptfp4"], &["nvfp4", "modeloptfp4"]),
     ("wheel", &["image", "container"], &["docker"]),
+    ("wheel", &["pip", "wheel", "whl"], &["pypi"]),
     ("platform", &["win", "win10", "win11"], &["windows"]),
 ];
 
 /// Words for a width, and the formats that have it: read as one where the framework has no other of them.
 const WIDTHS: &[(&str, &[&str])] = &[
-    ("4bit", &["nf4", "awq", "gptq", "exl2", "int4"]),
-    ("8bit", &["llmint8", "gptq", "int8", "w8a8int8", "int8weightonly"]),
+    (
+        "4bit",
+        &[
+            "nf4",
+            "awq",
+            "awqmarlin",
+            "gptq",
+            "gptqmarlin",
+            "exl2",
+            "int4",
+            "int4awq",
+            "int4weightonly",
+        ],
+    ),
+    ("4bit", &["autoround", "marlin", "w4a16"]),
+    ("8bit", &["llmint8", "gptq", "int8", "w8a8int8", "int8smoothquant", "int8weightonly"]),
 ];
 
 /// The framework's own word for what people mean by a value; none where it has none, or where more than one could be meant.
@@ -74,12 +92,22 @@ fn on_loading(said: &str) -> Option<&'static str> {
 
 /// Whether a word only says how wide the weights of a format are: `AWQ 4bit`.
 pub(crate) fn has_width(format: &str, word: &str) -> bool {
+    let width = width(word);
+    WIDTHS.iter().any(|row| row.0 == width && row.1.contains(&&plain(format)[..]))
+}
+
+/// Whether a word says how wide weights are.
+pub(crate) fn is_width(word: &str) -> bool {
+    let width = width(word);
+    WIDTHS.iter().any(|row| row.0 == width)
+}
+
+fn width(word: &str) -> String {
     let said = plain(word);
-    let width = match said.strip_prefix("int") {
+    match said.strip_prefix("int") {
         Some(bits) => format!("{bits}bit"),
         None => said,
-    };
-    WIDTHS.iter().any(|row| row.0 == width && row.1.contains(&&plain(format)[..]))
+    }
 }
 
 /// The one format of a width that is known.

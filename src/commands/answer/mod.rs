@@ -13,7 +13,7 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::model::{Hub, Model, Places, find};
 use warpscope_probes::rules::RuleBase;
 
-use self::query::{Words, asked};
+use self::query::{Words, read};
 use self::text::Style;
 use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::environments::scan_environments;
@@ -36,6 +36,8 @@ pub(crate) struct Request {
     pub(crate) dtype: Option<String>,
     /// Installed versions, the model, and what was found here.
     pub(crate) assumptions: Assumptions,
+    /// Words that change no verdict.
+    pub(crate) unheard: Vec<String>,
     /// Whether what has no known obstacle counts as running.
     pub(crate) accept_no_obstacle: bool,
     /// How text looks.
@@ -44,12 +46,23 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn new(options: &Options, base: &RuleBase) -> Result<Self> {
-        let gpus = targets(options)?;
+        let (queries, dtype) = (options.get(&args::FRAMEWORKS), options.get(&args::ASKED_DTYPE));
+        let words = Words { words: &queries, dtype: dtype.as_deref() };
+        let said = read(base, words).map_err(CliError::Usage)?;
+        let mut gpus = targets(options)?;
+        if let Some(driver) = &said.driver {
+            gpus.iter_mut().for_each(|gpu| gpu.set_driver(driver));
+        }
+        let mut assumptions = assumptions(options, base, &gpus)?;
+        if let Some(name) = &said.model {
+            assumptions.model = Some(model_of_word(options, assumptions.model, name)?);
+        }
         Ok(Self {
-            assumptions: assumptions(options, base, &gpus)?,
+            assumptions,
             gpus,
-            queries: options.get(&args::FRAMEWORKS),
-            dtype: options.get(&args::ASKED_DTYPE),
+            queries,
+            dtype,
+            unheard: said.unheard,
             accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
             style: output::style(options),
         })
@@ -58,7 +71,8 @@ impl Request {
     /// The questions that its words ask.
     pub(crate) fn questions(&self, base: &RuleBase) -> Result<Vec<Question>> {
         let words = Words { words: &self.queries, dtype: self.dtype.as_deref() };
-        asked(base, words, &self.assumptions).map_err(CliError::Usage)
+        let asked = read(base, words).and_then(|read| read.about(base, words, &self.assumptions));
+        asked.map_err(CliError::Usage)
     }
 
     /// What a question gets for an answer on a GPU.
@@ -92,6 +106,18 @@ pub(crate) fn assumptions(
 /// The model that was named.
 pub(crate) fn model(options: &Options) -> Result<Option<Model>> {
     options.get(&args::MODEL).map(|name| open(options, &name)).transpose()
+}
+
+/// The model that a word names, which the option must not contradict.
+fn model_of_word(options: &Options, given: Option<Model>, name: &str) -> Result<Model> {
+    let own = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    match given {
+        Some(given) if own(&given.name) == own(name) => Ok(given),
+        Some(Model { name: given, .. }) => Err(CliError::Usage(format!(
+            "{name} and {given} of --model are two models; ask about one"
+        ))),
+        None => open(options, Path::new(name)),
+    }
 }
 
 /// A model by its name: on this machine, on its hub where that may be asked, or in the table of known models.

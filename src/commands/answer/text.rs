@@ -125,6 +125,14 @@ pub(crate) fn lines(text: &mut String, value: &str, style: Style) {
     }
 }
 
+/// The words that change no verdict, on a line of their own.
+pub(crate) fn not_considered(words: &[String], style: Style) -> String {
+    match words {
+        [] => String::new(),
+        words => style.clean(&format!("not considered: {}", words.join(", "))) + "\n\n",
+    }
+}
+
 /// Prose wrapped at the style's width, with one indent for the first line and one for the rest.
 pub(crate) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize, style: Style) {
     let width = style.prose_width();

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use warpscope_probes::model::Model;
 
-use crate::commands::answer::text::{origin, summary};
+use crate::commands::answer::text::{Style, not_considered, origin, summary};
 use crate::commands::check::Report;
 use crate::engine::{Confidence, Level, Question, Verdict};
 use crate::io::sink::csv::quoted;
@@ -23,6 +23,9 @@ struct Document<'a> {
     /// Number of verdicts by outcome, also of those that are not shown.
     counts: BTreeMap<&'static str, usize>,
     model: Option<About<'a>>,
+    /// Words that change no verdict.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    not_considered: &'a [String],
     verdicts: Vec<&'a Verdict>,
 }
 
@@ -54,6 +57,7 @@ pub(crate) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         schema: SCHEMA,
         counts,
         model: report.request.asked.assumptions.model.as_ref().map(About::new),
+        not_considered: &report.request.asked.unheard,
         verdicts: report.shown().map(|(_, verdict)| verdict).collect(),
     };
     out.write_all(&jsonl::pretty(&document)?)
@@ -116,6 +120,7 @@ pub(crate) fn markdown(report: &Report<'_>) -> String {
         let (name, settings) = (escaped(&model.name), escaped(&model.settings.to_string()));
         let _ = writeln!(text, "Model {name}: {settings}\n");
     }
+    text.push_str(&not_considered(&report.request.asked.unheard, Style::default()));
     let gpus = report.request.asked.gpus.iter().map(|gpu| escaped(&gpu.label));
     let heads: Vec<_> = ["Framework", "Version", "Configuration"]
         .map(str::to_owned)

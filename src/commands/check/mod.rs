@@ -14,7 +14,7 @@ use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::model::model_text;
 use crate::commands::answer::rules::rule_base;
-use crate::commands::answer::text::{block, summary};
+use crate::commands::answer::text::{block, not_considered, summary};
 use crate::commands::answer::{Request, exit};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::reasons::reasons;
@@ -195,6 +195,7 @@ fn text(report: &Report<'_>) -> String {
     if let Some(model) = &request.asked.assumptions.model {
         text.push_str(&model_text(model, style));
     }
+    text.push_str(&not_considered(&request.asked.unheard, style));
     if request.detail == Detail::Long {
         let blocks: Vec<_> = report.shown().map(|(_, verdict)| block(verdict, style)).collect();
         return text + &blocks.join("\n");

@@ -50,7 +50,10 @@ fn gpus(gpus: &[Target], style: Style) -> String {
         let sm =
             gpu.sm.map_or_else(|| "compute capability unknown".to_owned(), |sm| sm.to_string());
         let what_if = if gpu.what_if { ", what-if" } else { "" };
-        let _ = writeln!(text, "{:>3}  {} ({sm}{what_if})", number + 1, style.clean(&gpu.label));
+        let driver = gpu.driver.as_ref().filter(|_| gpu.what_if);
+        let driver = driver.map(|driver| format!(", driver {driver}")).unwrap_or_default();
+        let label = style.clean(&gpu.label);
+        let _ = writeln!(text, "{:>3}  {label} ({sm}{what_if}{driver})", number + 1);
     }
     text
 }

@@ -10,6 +10,7 @@ use warpscope_probes::rules::RuleBase;
 use super::output::not_json;
 use crate::commands::answer::model::model_text;
 use crate::commands::answer::rules::rule_base;
+use crate::commands::answer::text::not_considered;
 use crate::commands::answer::{Request, exit};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
@@ -114,6 +115,7 @@ fn explain(
     if let Some(model) = &request.asked.assumptions.model {
         write!(out, "{}", model_text(model, style))?;
     }
+    write!(out, "{}", not_considered(&request.asked.unheard, style))?;
     let told: Vec<String> = if request.everything {
         answers.iter().map(|(question, verdict)| explained(question, verdict, style)).collect()
     } else {

@@ -50,7 +50,7 @@ fn answer(
     extra: &[Finding],
     verdict: impl FnOnce(&Answer<'_>) -> Verdict,
 ) -> Verdict {
-    let questions = by_release(base, question);
+    let questions = by_release(base, &target.without_own_platform(base, question));
     let plans = plans(base, &questions);
     let chosen = Chosen::new(&plans, target, extra.iter());
     verdict(&chosen.answer).holding(&chosen).weighed()

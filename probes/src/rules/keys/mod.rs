@@ -77,6 +77,7 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
     ("flash-attn", Kind::Package, "the flash-attn package"),
     ("flashinfer", Kind::Package, "FlashInfer"),
     ("gptqmodel", Kind::Package, "GPTQModel"),
+    ("nccl", Kind::Package, "NCCL"),
     ("sageattention", Kind::Package, "SageAttention"),
     ("sgl-kernel", Kind::Package, "SGLang's compiled kernels"),
     ("tensorrt", Kind::Package, "TensorRT"),

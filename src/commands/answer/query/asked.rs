@@ -2,25 +2,38 @@
 
 use std::collections::BTreeMap;
 
+use warpscope_probes::model::Model;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{self, ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
 
+use super::environment::DRIVER;
 use super::meaning::{self, check, compute_type};
 use super::package;
+use super::rows::Rows;
+use super::tokens::{is_unheard, key};
 use super::word::{
-    find, is_release, own_version, says, split_version, unknown_framework, unknown_word, without_v,
+    find, generation, is_release, own_version, says, split_version, unknown_framework,
+    unknown_word, without_v,
 };
-use crate::engine::vocabulary::{has_width, knows, plain};
+use crate::engine::vocabulary::{has_width, is_width, plain};
 use crate::engine::{Origin, Question};
 
 /// One framework, and what is left of its rows after the words so far.
 pub(super) struct Asked<'a> {
-    framework: &'a Framework,
+    pub(super) framework: &'a Framework,
     /// The name it was called by, whose releases may be those of a package around it.
     name: String,
-    pub(super) questions: Vec<Question>,
+    pub(super) rows: Rows,
     /// Settings that were named, which no later word may contradict.
     said: BTreeMap<String, String>,
+    /// Words that qualify others, which are read first.
+    later: Vec<String>,
+    /// The driver of the GPUs.
+    pub(super) driver: Option<String>,
+    /// Names of models.
+    pub(super) models: Vec<String>,
+    /// What was said and changes no verdict.
+    pub(super) unheard: Vec<String>,
 }
 
 impl<'a> Asked<'a> {
@@ -30,7 +43,11 @@ impl<'a> Asked<'a> {
             (name, None) => name.split_once('=').map_or((name, None), |(name, v)| (name, Some(v))),
             versioned => versioned,
         };
-        let framework = find(base, name).ok_or_else(|| unknown_framework(base, name))?;
+        let of_generation = || generation(base, name).map(|(one, number)| (one, Some(number)));
+        let (framework, number) = find(base, name)
+            .map(|framework| (framework, None))
+            .or_else(of_generation)
+            .ok_or_else(|| unknown_framework(base, name))?;
         let rows = base.configs().iter().filter(|row| row.framework == framework.id);
         let mut questions: Vec<_> = rows.map(|row| Question::of_row(base, row)).collect();
         if questions.is_empty() {
@@ -45,7 +62,19 @@ impl<'a> Asked<'a> {
                 ..Question::default()
             });
         }
-        let mut asked = Self { framework, name: name.to_owned(), questions, said: BTreeMap::new() };
+        let mut asked = Self {
+            framework,
+            name: name.to_owned(),
+            rows: Rows(questions),
+            said: BTreeMap::new(),
+            later: Vec::new(),
+            driver: None,
+            models: Vec::new(),
+            unheard: Vec::new(),
+        };
+        if let Some(number) = number {
+            asked.rows.narrow(|one| !package::is_of_another_generation(base, one, number));
+        }
         asked.take_release(base, version)?;
         Ok(asked)
     }
@@ -73,9 +102,10 @@ impl<'a> Asked<'a> {
         rules::check_value("torch", version)?;
         let framework = self.framework;
         self.note(&framework.id, version)?;
-        let fits =
-            self.narrow(|question| !package::is_of_another_generation(base, question, version));
-        for question in &mut self.questions {
+        let fits = self
+            .rows
+            .narrow(|question| !package::is_of_another_generation(base, question, version));
+        for question in &mut self.rows.0 {
             question.label = question.label.take().filter(|_| fits);
             if question.framework == framework.id {
                 question.version = Some(version.to_owned());
@@ -89,6 +119,10 @@ impl<'a> Asked<'a> {
 
     /// Whether the word belongs to this framework; if so, narrows or changes its questions.
     pub(super) fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
+        if is_unheard(token) {
+            self.unheard.push(token.to_owned());
+            return Ok(true);
+        }
         if let (name, Some(version)) = split_version(token)? {
             return self.take_package(base, name, version);
         }
@@ -98,44 +132,38 @@ impl<'a> Asked<'a> {
         if is_release(token) {
             return self.take_release(base, Some(token)).map(|()| true);
         }
-        self.take_word(base, token)
-    }
-
-    /// A package with a version, where this framework runs with it.
-    fn take_package(&mut self, base: &RuleBase, name: &str, version: &str) -> Result<bool, String> {
-        let id = find(base, name).map_or(name, |framework| &framework.id);
-        let in_row = self.questions.iter().any(|question| says(question, id));
-        let is_part = in_row || package::runs_with(base, self.framework, id);
-        if kind_of(id) != Ok(Kind::Package) || !is_part || *id == self.framework.id {
-            return Ok(false);
+        let word = token.trim_start_matches('-');
+        if is_width(word) || meaning::is_kernel_and_format(base, self.framework, word) {
+            self.later.push(word.to_owned());
+            return Ok(true);
         }
-        self.narrow(|question| says(question, id));
-        self.say_package(base, id, version).map(|()| true)
+        self.take_word(base, word)
     }
 
-    fn say_package(&mut self, base: &RuleBase, id: &str, version: &str) -> Result<(), String> {
-        self.say(id, version)?;
-        let wheel = format!("cu{}", version.replace('.', ""));
-        if id == "cuda" && knows(base, &self.framework.id, "wheel", &wheel) {
-            self.say("wheel", &wheel)?;
+    /// Reads what was put off, and ends the words of this framework.
+    pub(super) fn finish(&mut self, base: &RuleBase) -> Result<(), String> {
+        let later = std::mem::take(&mut self.later);
+        later.iter().try_for_each(|word| self.take_word(base, word).map(drop))
+    }
+
+    fn take_pair(&mut self, base: &RuleBase, name: &str, value: &str) -> Result<(), String> {
+        let spelt = name.trim_start_matches('-').replace('-', "_");
+        let named = key(name).unwrap_or(if kind_of(&spelt).is_ok() { &spelt } else { name });
+        let own = find(base, named).map_or(named, |framework| &framework.id);
+        match own {
+            DRIVER => return self.take_driver(value),
+            "model" if self.take_model(base, value)? => return Ok(()),
+            "model" => return Err(format!("{value:?} is not a known model; --model reads files")),
+            _ => {}
         }
-        Ok(())
-    }
-
-    /// A setting by its name, such as the number format of the option.
-    pub(super) fn take_pair(
-        &mut self,
-        base: &RuleBase,
-        key: &str,
-        value: &str,
-    ) -> Result<(), String> {
-        let own = find(base, key).map_or(key, |framework| &framework.id);
         if kind_of(own) == Ok(Kind::Package) {
             return self.say_package(base, own, value);
         }
-        let (key, value) = match key {
-            "dtype" if !self.has("compute_type") => meaning::format(base, self.framework, value)?,
-            _ => meaning::value(base, &self.framework.id, key, value),
+        let (key, value) = match named {
+            "dtype" if !self.rows.has("compute_type") => {
+                meaning::format(base, self.framework, value)?
+            }
+            _ => meaning::value(base, &self.framework.id, named, value),
         };
         check(base, &self.framework.id, key, value)?;
         self.say(key, value)
@@ -146,59 +174,98 @@ impl<'a> Asked<'a> {
         if self.said.get("quantization").is_some_and(|format| has_width(format, token)) {
             return Ok(true);
         }
-        if let Some(format) = self.known_format(base, token) {
-            return self.say(format.0, format.1).map(|()| true);
+        if token == "jetpack" {
+            return self.take_jetpack(base, None).map(|()| true);
         }
-        if self.narrow(|question| says(question, token)) {
+        let known = self.known_format(base, token);
+        if let Some(known) = known.or_else(|| meaning::build(base, &self.framework.id, token)) {
+            return self.say(known.0, known.1).map(|()| true);
+        }
+        let is_package = find(base, token).is_some_and(|one| kind_of(&one.id) == Ok(Kind::Package));
+        if !is_package && self.rows.narrow(|question| says(question, token)) {
             self.note_all(&plain(token))?;
             return Ok(true);
         }
+        match self.setting(base, token)? {
+            Some((key, value)) => self.say(key, value).map(|()| true),
+            None if find(base, token).is_some() || generation(base, token).is_some() => Ok(false),
+            None => self.take_anything(base, token).map(|()| true),
+        }
+    }
+
+    /// The setting of this framework that a word stands for. Beside a format of weights it may be the kernel for it.
+    fn setting<'b>(
+        &self,
+        base: &'b RuleBase,
+        token: &'b str,
+    ) -> Result<Option<(&'static str, &'b str)>, String> {
         let settings = meaning::settings(base, self.framework, token);
         let open = |(key, value): &&(&str, &str)| self.said.get(*key).is_none_or(|it| it == value);
         let possible: Vec<_> = settings.iter().filter(open).copied().collect();
-        let setting = match possible.as_slice() {
-            [] => settings.first().copied(),
-            several => Some(meaning::only(several, token, self.framework)?),
-        };
-        let setting = match setting {
-            None if meaning::number_format(token).is_some() => {
-                Some(meaning::format(base, self.framework, token)?)
+        let beside = || meaning::kernel(base, token).filter(|_| !settings.is_empty());
+        match possible.as_slice() {
+            [] if settings.is_empty() && meaning::is_number_format(token) => {
+                meaning::format(base, self.framework, token).map(Some)
             }
-            None if find(base, token).is_some() => return Ok(false),
-            None => meaning::anywhere(base, token),
-            setting => setting,
-        };
-        let (key, value) =
-            setting.ok_or_else(|| unknown_word(token, self.framework, &self.questions))?;
-        self.say(key, value).map(|()| true)
+            [] => Ok(beside().or_else(|| settings.first().copied())),
+            several => meaning::only(several, token, self.framework).map(Some),
+        }
+    }
+
+    /// What any framework can have, and a model.
+    fn take_anything(&mut self, base: &RuleBase, token: &str) -> Result<(), String> {
+        let setting = meaning::anywhere(base, token)
+            .or_else(|| meaning::model_type(base, &self.framework.id, token));
+        match setting {
+            Some((key, value)) => self.say(key, value),
+            None if meaning::is_way_to_guess(token) => {
+                self.unheard.push(token.to_owned());
+                Ok(())
+            }
+            None if self.take_model(base, token)? => Ok(()),
+            None => Err(unknown_word(token, self.framework, &self.rows.0)),
+        }
+    }
+
+    /// Whether it is the type or the name of a model.
+    fn take_model(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
+        if let Some((key, value)) = meaning::model_type(base, &self.framework.id, token) {
+            return self.say(key, value).map(|()| true);
+        }
+        let model = Model::known(token);
+        self.models.extend(model.iter().map(|_| token.to_owned()));
+        Ok(model.is_some())
     }
 
     /// A number format that the framework computes in or keeps weights in.
     fn known_format<'b>(&self, base: &'b RuleBase, word: &str) -> Option<(&'static str, &'b str)> {
-        if self.has("compute_type") {
+        if self.rows.has("compute_type") {
             return meaning::number_format(word).map(|dtype| ("dtype", dtype));
         }
         meaning::known_format(base, &self.framework.id, word)
     }
 
-    fn has(&self, key: &str) -> bool {
-        self.questions.iter().any(|question| question.config.get(key).is_some())
+    /// The number format that was asked for by the option.
+    pub(super) fn take_format(&mut self, base: &RuleBase, word: &str) -> Result<(), String> {
+        self.take_pair(base, "dtype", word)
     }
 
     /// Remembers what was typed, unless it contradicts what was typed before.
-    fn note(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub(super) fn note(&mut self, key: &str, value: &str) -> Result<(), String> {
         let before = self.said.insert(key.to_owned(), value.to_owned());
-        before.filter(|one| one != value).map_or(Ok(()), |before| {
-            Err(format!("{key}={before} and {key}={value} contradict each other"))
-        })
+        match before.filter(|one| one != value) {
+            None => Ok(()),
+            Some(before) if key == "model_type" => Err(two_models(&before, value)),
+            Some(before) => Err(format!("{key}={before} and {key}={value} contradict each other")),
+        }
     }
 
     /// Remembers the settings that a word named in every question that is left.
     fn note_all(&mut self, word: &str) -> Result<(), String> {
-        let Some(first) = self.questions.first() else { return Ok(()) };
+        let Some(first) = self.rows.0.first() else { return Ok(()) };
         let everywhere = |(key, value): &(&str, &str)| {
             let same = |one: &Question| one.config.get(key) == Some(value);
-            plain(value) == word && self.questions.iter().all(same)
+            plain(value) == word && self.rows.0.iter().all(same)
         };
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         let named: Vec<_> = first.config.iter().filter(everywhere).map(owned).collect();
@@ -206,9 +273,9 @@ impl<'a> Asked<'a> {
     }
 
     /// What was typed, unless it contradicts what was typed before. Of two names of one format the finer counts: `bnb 4bit`.
-    fn say(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub(super) fn say(&mut self, key: &str, value: &str) -> Result<(), String> {
         let (key, value) = match key {
-            "dtype" if self.has("compute_type") => ("compute_type", compute_type(value)),
+            "dtype" if self.rows.has("compute_type") => ("compute_type", compute_type(value)),
             _ => (key, value),
         };
         if let Some(before) = self.said.get(key).filter(|_| key == "quantization") {
@@ -220,60 +287,10 @@ impl<'a> Asked<'a> {
             }
         }
         self.note(key, value)?;
-        self.set(key, value)
+        self.rows.set(key, value, self.said.contains_key("quantization"))
     }
+}
 
-    /// Keeps the questions that already say it; where none does, says it in all of them. Rows are presets and hide nothing.
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let named = |one: &Question| one.config.get(key) == Some(value);
-        if self.questions.iter().any(named) {
-            let hidden = if key == "dtype" { self.hidden(value)? } else { Vec::new() };
-            self.narrow(named);
-            self.questions.splice(0..0, hidden);
-            return Ok(());
-        }
-        for question in &mut self.questions {
-            let is_replaced = question.config.get(key).is_some();
-            question.config.set(key, value)?;
-            let label = question.label.take().filter(|_| !is_replaced);
-            question.label = label.map(|label| format!("{label} · {key} {value}"));
-        }
-        Ok(())
-    }
-
-    /// Rows in another number format that take this one as well: those of whose label it is a part, and a plain one where all that
-    /// name the format have quantised weights.
-    fn hidden(&self, dtype: &str) -> Result<Vec<Question>, String> {
-        let quantised = |one: &Question| one.config.get("quantization").is_some();
-        let (named, others): (Vec<_>, Vec<_>) =
-            self.questions.iter().partition(|one| one.config.get("dtype") == Some(dtype));
-        let all_quantised =
-            !self.said.contains_key("quantization") && named.iter().all(|one| quantised(one));
-        let plain = others.iter().find(|one| all_quantised && !quantised(one));
-        let mut hidden = Vec::new();
-        for question in &others {
-            let own = question.config.get("dtype").unwrap_or_default();
-            let label = question.label.as_deref().filter(|_| dtype != "auto");
-            let label = label.filter(|label| label.split(" · ").any(|word| word == own));
-            let is_plain = plain.is_some_and(|plain| plain == question);
-            if label.is_none() && !is_plain {
-                continue;
-            }
-            let mut other = Question { label: None, ..(*question).clone() };
-            other.config.set("dtype", dtype)?;
-            other.label = label.map(|label| label.replace(own, dtype));
-            if !named.iter().any(|one| one.is_same(&other)) {
-                hidden.push(other);
-            }
-        }
-        Ok(hidden)
-    }
-
-    fn narrow(&mut self, keep: impl Fn(&Question) -> bool) -> bool {
-        let any = self.questions.iter().any(&keep);
-        if any {
-            self.questions.retain(keep);
-        }
-        any
-    }
+pub(super) fn two_models(one: &str, other: &str) -> String {
+    format!("{one} and {other} are two models; ask about one")
 }

@@ -1,6 +1,7 @@
 //! Questions as people write them in issue trackers: the framework, its release and the settings that are understood.
 
 use super::tests::ask;
+use super::*;
 
 /// Every question but those that are one line has rows of which each must have the settings.
 const UNDERSTOOD: &[(&str, &str, &str)] = &[
@@ -44,6 +45,16 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
         "transformers 5.23.0",
         "attention=flash_attention_2 flash-attn=2.6.3",
     ),
+    ("transformers 4.40.0 fp16 cuda 12.1", "transformers 4.40.0", "cuda=12.1 dtype=fp16"),
+    ("unsloth 2025-05 torch 2.6.0 triton 3.2.0", "unsloth", "torch=2.6.0 triton=3.2.0"),
+    ("unsloth 2025.2 grpo vllm 0.7.2", "unsloth", "vllm=0.7.2"),
+    ("flashinfer 0.6.11 torch 2.11.0+cu129", "flashinfer 0.6.11", "torch=2.11.0+cu129"),
+    ("sageattention 2.2.0 triton 3.2.0", "sageattention 2.2.0", "triton=3.2.0"),
+    ("transformer-engine 2.14.1 torch 2.11.0", "transformer-engine 2.14.1", "torch=2.11.0"),
+    ("ollama torch 2.6.0", "ollama", "torch=2.6.0"),
+    ("torch 2.12.0 cublas 13.5.1.27", "torch 2.12.0", "cublas=13.5.1.27"),
+    ("torch 2.14.0 cu126", "torch 2.14.0", "wheel=cu126"),
+    ("jax cuda 13", "jax", "cuda=13 wheel=cuda13"),
     // Settings that are called like a framework.
     ("vllm gguf", "vllm 0.33.0", "quantization=gguf"),
     ("vllm@0.33.0 fp16 xformers", "vllm 0.33.0", "attention=xformers dtype=fp16"),
@@ -79,6 +90,47 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("vllm bnb 4bit", "vllm 0.33.0", "quantization=nf4"),
     ("transformers bitsandbytes 8bit", "transformers", "quantization=llm_int8"),
     ("transformers 8bit bitsandbytes", "transformers", "quantization=llm_int8"),
+    ("vllm 4bit awq", "vllm 0.33.0", "quantization=awq"),
+    ("transformers 4bit awq", "transformers", "quantization=awq"),
+    ("vllm int4 autoround", "vllm 0.33.0", "quantization=auto-round"),
+    ("vllm int8 w8a8", "vllm 0.33.0", "quantization=w8a8_int8"),
+    ("tensorrt-llm w4a8_awq", "tensorrt-llm", "quantization=w4a8_awq"),
+    ("tensorrt-llm 0.5.0 w4a16", "tensorrt-llm 0.5.0", "quantization=int4_weight_only"),
+    ("tgi gptq marlin", "tgi 3.3.7", "kernel=marlin quantization=gptq"),
+    ("tgi marlin gptq", "tgi 3.3.7", "kernel=marlin quantization=gptq"),
+    ("tgi marlin", "tgi 3.3.7", "quantization=marlin"),
+    // Names of settings, and options of command lines.
+    ("llama.cpp kv=q8_0 gpus=3 os=windows", "llama-cpp", "kv_cache=q8_0 platform=windows tp=3"),
+    ("mistral.rs isq=q4k", "mistralrs", "quantization=q4k"),
+    ("sglang mxfp4 moe=flashinfer_mxfp4", "sglang", "kernel=flashinfer_mxfp4"),
+    ("sglang --moe-runner-backend marlin", "sglang", "kernel=marlin"),
+    ("tensorrt-llm backend=pytorch", "tensorrt-llm", "engine=pytorch"),
+    (
+        "vllm --quantization awq --kv-cache-dtype=fp8 --attention-backend FLASHINFER --dtype half -tp 2",
+        "vllm 0.33.0",
+        "attention=flashinfer dtype=fp16 kv_cache=fp8 quantization=awq tp=2",
+    ),
+    ("vllm awq --max-model-len 32768 enforce-eager", "vllm 0.33.0", "quantization=awq"),
+    ("llama.cpp q4_k_m --n-cpu-moe tensor-split", "llama-cpp", "quantization=q4_k_m"),
+    // Generations, which are no releases.
+    ("flash-attn 3", "flash-attn 3.0.0", "attention=flash_attention_3"),
+    ("flash-attn-3 bf16", "flash-attn 3.0.0", "attention=flash_attention_3 dtype=bf16"),
+    ("fa3", "flash-attn 3.0.0", "attention=flash_attention_3"),
+    ("fa2", "flash-attn 2", "attention=flash_attention_2"),
+    ("sglang flash-attn 3", "sglang", "attention=fa3"),
+    // Models.
+    ("vllm llama", "vllm 0.33.0", "model_type=llama"),
+    ("vllm fp8 deepseek-v3 tp=8", "vllm 0.33.0", "model_type=deepseek_v3 tp=8"),
+    ("sglang deepseek_v32", "sglang", "model_type=deepseek_v32"),
+    ("sglang kimi_k3", "sglang", "model_type=kimi_k3"),
+    ("ollama gpt-oss", "ollama", "model_type=gpt_oss"),
+    ("comfyui flux", "comfyui", "model_type=flux"),
+    ("transformers chatglm", "transformers", "model_type=chatglm"),
+    // Jetsons and Arm CPUs.
+    ("torch 2.5.0 jetpack 6.2", "torch 2.5.0", "wheel=jetpack"),
+    ("ollama 0.6.7 jetpack 5", "ollama 0.6.7", "runner=jetpack5"),
+    ("mlc-llm q4f16 jetpack 6.0", "mlc-llm", "platform=jetson quantization=q4f16"),
+    ("flash-attn 3 wheel aarch64", "flash-attn 3", "platform=linux-aarch64 wheel=pypi"),
     // Builds, systems, features, operations.
     ("vllm docker", "vllm 0.33.0", "wheel=docker"),
     ("vllm cu118", "vllm 0.33.0", "wheel=cu118"),
@@ -116,8 +168,11 @@ fn what_is_not_understood_is_an_error_that_says_how() {
         ("vllm >=0.9", "as in 0.9"),
         ("torch.compile", "torch torch.compile"),
         ("awq", "name the framework before it"),
-        ("vllm gpt-oss-20b", "--model gpt-oss-20b"),
-        ("vllm llama", "--model"),
+        ("vllm qwen2 llama", "qwen2 and llama are two models"),
+        ("vllm gpt-oss-20b Qwen3-8B", "gpt-oss-20b and Qwen3-8B are two models"),
+        ("vllm model=none-such", "not a known model"),
+        ("vllm --no-such-option", "no-such-option"),
+        ("vllm driver=new", "not a version"),
         ("vllm marlin", "quantization=marlin or kernel=marlin"),
         ("vllm int8", "w8a8_int8"),
         ("vllm dtype=int8", "w8a8_int8"),
@@ -153,12 +208,55 @@ fn two_frameworks_stay_two_questions() {
         (["vllm", "sglang@0.5.0"], "sglang 0.5.0"),
         (["sglang", "torch"], "torch"),
         (["transformers", "vllm@0.9.0"], "vllm 0.9.0"),
-        (["ollama", "torch@2.6.0"], "torch 2.6.0"),
+        (["torch", "transformers@4.50.0"], "transformers 4.50.0"),
+        (["cuda", "torch@2.6.0"], "torch 2.6.0"),
     ] {
         let lines = ask(&words).expect("two questions");
         assert!(lines.iter().any(|line| line.starts_with(second)), "{words:?}: {lines:?}");
         assert!(lines[0].starts_with(words[0]), "{words:?}: {lines:?}");
     }
+}
+
+#[test]
+fn what_it_runs_with_chooses_no_configuration() {
+    for (framework, words) in [
+        ("transformers@4.40.0", "cuda 12.1"),
+        ("transformers@4.40.0", "triton 3.4.0"),
+        ("vllm", "docker"),
+        ("vllm", "aarch64"),
+        ("flash-attn", "source"),
+    ] {
+        let with = ask(&[framework, words]).expect("rows");
+        assert_eq!(with.len(), ask(&[framework]).expect("rows").len(), "{with:?}");
+    }
+    let attention = |words: &[&str]| ask(words).expect("rows").concat();
+    for word in ["sdpa", "flash_attention_2"] {
+        assert!(attention(&["transformers@4.40.0", "fp16", "cuda 12.1"]).contains(word), "{word}");
+    }
+    assert!(ask(&["torch@2.14.0", "cu126"]).expect("rows").len() > 3);
+}
+
+#[test]
+fn what_is_said_beside_the_questions_is_kept() {
+    let said = |words: &str| {
+        let words = [words.to_owned()];
+        read(RuleBase::builtin(), Words { words: &words, dtype: None }).expect(&words[0])
+    };
+    for words in ["comfyui driver 573.24", "comfyui driver=573.24", "comfyui nvidia-driver==573.24"]
+    {
+        let said = said(words);
+        assert_eq!(said.driver.as_deref(), Some("573.24"), "{words}");
+        assert!(said.questions.iter().all(|one| one.framework == "comfyui"), "{words}");
+    }
+    assert_eq!(said("driver 580.82.07").driver, None);
+    assert_eq!(said("vllm awq gpt-oss-20b").model.as_deref(), Some("gpt-oss-20b"));
+    assert_eq!(
+        said("vllm --enforce-eager --max-model-len 32768 awq").unheard,
+        ["--enforce-eager", "--max-model-len 32768"]
+    );
+    assert_eq!(said("llama.cpp mtp").unheard, ["mtp"]);
+    assert!(said("sglang mtp").unheard.is_empty());
+    assert_eq!(said("torch jetpack 6.2").unheard, ["jetpack 6.2"]);
 }
 
 /// FlashAttention 1, 2, 3 and 4 are packages of the first number; PyTorch 1 had no wheel for CUDA 12.6.
@@ -188,18 +286,21 @@ fn a_release_is_not_asked_of_another_generation() {
     assert!(!lines.is_empty() && lines.iter().all(|line| !line.contains("cu126")), "{lines:?}");
 }
 
+fn rows(words: &[String], dtype: Option<&str>) -> Result<Vec<Question>, String> {
+    Ok(read(RuleBase::builtin(), Words { words, dtype })?.questions)
+}
+
 #[test]
 fn the_option_means_what_the_word_does() {
     let asked = |words: &[&str], dtype: &str| {
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        super::questions(warpscope_probes::rules::RuleBase::builtin(), &words, Some(dtype))
+        rows(&words, Some(dtype))
     };
     let same = |words: &[&str], dtype: &str, word: &str| {
         let mut all = words.to_vec();
         all.push(word);
         let all: Vec<_> = all.iter().map(|word| (*word).to_owned()).collect();
-        let base = warpscope_probes::rules::RuleBase::builtin();
-        assert_eq!(asked(words, dtype), super::questions(base, &all, None), "{words:?} {dtype}");
+        assert_eq!(asked(words, dtype), rows(&all, None), "{words:?} {dtype}");
     };
     same(&["vllm"], "fp8", "quantization=fp8");
     same(&["vllm"], "nvfp4", "nvfp4");

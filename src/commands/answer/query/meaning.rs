@@ -1,7 +1,7 @@
 //! What words mean as settings of a framework, with and without the name of the setting.
 
 use warpscope_probes::model::QUANTIZATIONS;
-use warpscope_probes::rules::{Framework, Kind, RuleBase, dtype_id, kind_of};
+use warpscope_probes::rules::{Framework, Kind, MODELS, RuleBase, dtype_id, kind_of};
 
 use crate::config::nearest;
 use crate::engine::vocabulary::{CLOSED, known, knows, meant, plain};
@@ -66,6 +66,9 @@ pub(super) fn format<'a>(
     let said = plain(word);
     let formats = known(base, &framework.id, "quantization").into_iter();
     let near: Vec<&str> = formats.filter(|format| plain(format).contains(&said)).collect();
+    if let ([only], Some(_)) = (&near[..], number_format(word)) {
+        return Ok(("quantization", only));
+    }
     if number_format(word).is_some() && !near.is_empty() {
         return Err(format!(
             "{word:?} is not enough to tell how {} keeps its weights; quantization is one of {}",
@@ -99,8 +102,52 @@ pub(super) fn settings<'a>(
 ) -> Vec<(&'static str, &'a str)> {
     let setting = |key: &&'static str| Some((*key, meant(base, &framework.id, key, word)?));
     let is_format = |value: &str| QUANTIZATIONS.iter().any(|format| format.word == value);
-    let found = BARE.iter().filter_map(setting);
-    found.filter(|(key, value)| *key != "kernel" || !is_format(value)).collect()
+    let found: Vec<_> = BARE.iter().filter_map(setting).collect();
+    let is_attention = found.iter().any(|one| one.0 == "attention");
+    let is_kernel = |value: &str| !is_format(value) && !is_attention;
+    found.into_iter().filter(|(key, value)| *key != "kernel" || is_kernel(value)).collect()
+}
+
+/// A build or a system of this framework.
+pub(super) fn build<'a>(
+    base: &'a RuleBase,
+    framework: &str,
+    word: &str,
+) -> Option<(&'static str, &'a str)> {
+    let named = |key: &&'static str| Some((*key, meant(base, framework, key, word)?));
+    ANYWHERE.iter().find_map(named)
+}
+
+/// A kernel of whichever framework.
+pub(super) fn kernel<'a>(base: &RuleBase, word: &'a str) -> Option<(&'static str, &'a str)> {
+    let mut frameworks = base.frameworks().iter();
+    frameworks.any(|one| knows(base, &one.id, "kernel", word)).then_some(("kernel", word))
+}
+
+/// Whether a word names a format of weights of this framework that is a kernel for others too: `marlin`.
+pub(super) fn is_kernel_and_format(base: &RuleBase, framework: &Framework, word: &str) -> bool {
+    meant(base, &framework.id, "quantization", word).is_some() && kernel(base, word).is_some()
+}
+
+/// The type of a model that rules of this framework, or of any, speak of.
+pub(super) fn model_type<'a>(
+    base: &'a RuleBase,
+    framework: &str,
+    word: &str,
+) -> Option<(&'static str, &'a str)> {
+    let own = || meant(base, framework, "model_type", word);
+    let common = || {
+        let mut types = base.frameworks().iter().flat_map(|one| &one.common_models);
+        types.find(|one| plain(one) == plain(word)).map(String::as_str)
+    };
+    let ids = || base.frameworks().iter().map(|one| &*one.id).chain([MODELS]);
+    let elsewhere = || ids().find_map(|id| meant(base, id, "model_type", word));
+    Some(("model_type", own().or_else(common).or_else(elsewhere)?))
+}
+
+/// Whether a word says that tokens are guessed ahead, of which frameworks without a rule say nothing.
+pub(super) fn is_way_to_guess(word: &str) -> bool {
+    ["eagle", "eagle3", "mtp", "ngram", "speculative"].contains(&&*plain(word))
 }
 
 /// The one setting that is meant: a feature or an operation is the same under another name, others are not.
@@ -131,11 +178,12 @@ pub(super) fn is_kind_of(format: &str, name: &str) -> bool {
 
 /// A build or a system, by the words that any framework has for it: `cu128`, `windows`.
 pub(super) fn anywhere<'a>(base: &'a RuleBase, word: &'a str) -> Option<(&'static str, &'a str)> {
-    let named = |key: &&'static str| {
-        let mut frameworks = base.frameworks().iter();
-        Some((*key, frameworks.find_map(|one| meant(base, &one.id, key, word))?))
-    };
-    ANYWHERE.iter().find_map(named)
+    let mut frameworks = base.frameworks().iter();
+    match plain(word).as_str() {
+        "aarch64" | "arm64" => Some(("platform", "linux-aarch64")),
+        "x8664" | "amd64" => Some(("platform", "linux")),
+        _ => frameworks.find_map(|one| build(base, &one.id, word)),
+    }
 }
 
 /// An error where the framework knows values for this key and this is none of them.

@@ -6,18 +6,54 @@ use warpscope_probes::rules::{Framework, RuleBase};
 use crate::engine::Question;
 use crate::engine::vocabulary::meant;
 
-/// Whether a package is part of a framework: one of its rules or settings names it, its release asks for it, or it is the CUDA that every
-/// build was made with.
-pub(super) fn runs_with(base: &RuleBase, framework: &Framework, package: &str) -> bool {
+/// Libraries that others are built on, each on those before it.
+const LIBRARIES: &[&str] = &[
+    "cuda",
+    "cublas",
+    "cudnn",
+    "nccl",
+    "tensorrt",
+    "triton",
+    "torch",
+    "xformers",
+    "flash-attn",
+    "flashinfer",
+    "sageattention",
+    "bitsandbytes",
+    "autoawq-kernels",
+    "gptqmodel",
+    "sgl-kernel",
+    "transformers",
+];
+
+/// Servers that another framework calls.
+const CALLED: &[(&str, &str)] = &[("unsloth", "vllm")];
+
+/// Whether others are built on it.
+pub(super) fn is_library(id: &str) -> bool {
+    LIBRARIES.contains(&id)
+}
+
+/// Whether a package that is named behind a framework is meant as part of it, and is no second question.
+pub(super) fn belongs_to(base: &RuleBase, framework: &Framework, package: &str) -> bool {
+    let level = |id: &str| LIBRARIES.iter().position(|one| *one == id);
+    let is_below = level(package)
+        .is_some_and(|own| level(&framework.id).is_none_or(|framework| own < framework));
+    is_below || CALLED.contains(&(&*framework.id, package)) || runs_with(base, framework, package)
+}
+
+/// Whether one of its rules or settings names the package, or its release asks for it.
+fn runs_with(base: &RuleBase, framework: &Framework, package: &str) -> bool {
     let by_rule = || base.rules_of(&framework.id).any(|rule| rule.selector.has(package));
-    let by_setting = || {
-        ["attention", "quantization"]
-            .iter()
-            .any(|key| meant(base, &framework.id, key, package).is_some())
-    };
     let newest = framework.version.as_deref().unwrap_or_default();
     let by_pin = || releases::pins(&framework.id, newest).iter().any(|pin| pin.package == package);
-    package == "cuda" || by_rule() || by_setting() || by_pin()
+    by_rule() || is_setting(base, framework, package) || by_pin()
+}
+
+/// Whether a package is a way to run the framework, which chooses rows, and not only what it is built on.
+pub(super) fn is_setting(base: &RuleBase, framework: &Framework, package: &str) -> bool {
+    let is_one = |key: &&str| meant(base, &framework.id, key, package).is_some();
+    package != "triton" && ["attention", "quantization"].iter().any(is_one)
 }
 
 /// Whether a question is that of a row about a release whose first number is another.
@@ -32,7 +68,7 @@ pub(super) fn is_of_another_generation(
     own.is_some_and(|own| first_number(own) != first_number(version))
 }
 
-fn first_number(version: &str) -> &str {
+pub(super) fn first_number(version: &str) -> &str {
     let number = version.trim_start_matches(|first: char| first.is_ascii_alphabetic());
     number.split('.').next().unwrap_or(number)
 }

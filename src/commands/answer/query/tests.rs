@@ -2,7 +2,7 @@ use super::*;
 
 pub(super) fn ask(words: &[&str]) -> Result<Vec<String>, String> {
     let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-    let questions = questions(RuleBase::builtin(), &words, None)?;
+    let questions = read(RuleBase::builtin(), Words { words: &words, dtype: None })?.questions;
     let line = |one: Question| {
         format!("{} {} | {}", one.framework, one.version.unwrap_or_default(), one.config)
     };

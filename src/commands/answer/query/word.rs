@@ -1,10 +1,11 @@
 //! Single words: names of frameworks, releases, what rows say of themselves, and what is said of a word that is none of these.
 
-use warpscope_probes::model::Model;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{Framework, RuleBase, Version};
 
 use super::meaning::settings;
+use super::package::first_number;
+use super::rows::is_environment;
 use crate::config::near;
 use crate::engine::Question;
 use crate::engine::vocabulary::plain;
@@ -56,13 +57,28 @@ pub(super) fn find<'a>(base: &'a RuleBase, name: &str) -> Option<&'a Framework> 
         .find(|one| is(&one.id) || is(&one.name) || one.aliases.iter().any(|alias| is(alias)))
 }
 
-/// Whether a row says this word of itself: in its label, or as a key or value of its settings.
+/// The framework whose rows are of several generations, and the one that is meant: `flash-attn-3`, `fa3`.
+pub(super) fn generation<'a, 'n>(
+    base: &'a RuleBase,
+    name: &'n str,
+) -> Option<(&'a Framework, &'n str)> {
+    let head = name.strip_suffix(|last: char| last.is_ascii_digit())?;
+    let number = &name[head.len()..];
+    let head = head.trim_end_matches(['-', '_']);
+    let framework = find(base, if head == "fa" { "flash-attn" } else { head })?;
+    let rows = base.configs().iter().filter(|row| row.framework == framework.id);
+    let mut versions =
+        rows.filter_map(|row| row.version.as_deref().or(framework.version.as_deref()));
+    versions.any(|version| first_number(version) == number).then_some((framework, number))
+}
+
+/// Whether a row says this word of itself: in its label, or as a key or value of its settings. What it runs with chooses no row.
 pub(super) fn says(question: &Question, token: &str) -> bool {
     let token = plain(token);
     let label = question.words();
-    let words = label
-        .split([' ', '·', ',', '(', ')'])
-        .chain(question.config.iter().flat_map(|(key, value)| [key, value]));
+    let config = question.config.iter().filter(|(key, _)| !is_environment(key));
+    let words =
+        label.split([' ', '·', ',', '(', ')']).chain(config.flat_map(|(key, value)| [key, value]));
     !token.is_empty() && words.map(plain).any(|word| word == token)
 }
 
@@ -120,13 +136,9 @@ fn having<'a>(base: &'a RuleBase, word: &str) -> Option<&'a Framework> {
 }
 
 pub(super) fn unknown_word(token: &str, framework: &Framework, questions: &[Question]) -> String {
-    if let Some(model) = Model::known(token) {
-        let name = model.name.escape_debug();
-        return format!("{token:?} is a model; name it with --model {name}");
-    }
     let labels: Vec<_> = questions.iter().map(Question::words).collect();
     format!(
-        "{token:?} is neither a configuration of {} nor a framework (a model is named with --model); configurations: {}",
+        "{token:?} is neither a configuration of {} nor a framework or a model (name its files with --model); configurations: {}",
         framework.name,
         labels.join("; ")
     )
