@@ -62,7 +62,7 @@ const WIDTHS: &[(&str, &[&str])] = &[
         ],
     ),
     ("4bit", &["autoround", "marlin", "w4a16"]),
-    ("8bit", &["llmint8", "gptq", "int8", "w8a8int8", "int8smoothquant", "int8weightonly"]),
+    ("8bit", &["llmint8", "gptq", "int8", "w8a8", "w8a8int8", "int8smoothquant", "int8weightonly"]),
 ];
 
 /// The framework's own word for what people mean by a value; none where it has none, or where more than one could be meant.

@@ -79,6 +79,16 @@ fn everything_is_a_table_grouped_by_framework() {
     insta::assert_snapshot!(out);
 }
 
+#[test]
+fn words_that_change_no_verdict_are_listed() {
+    let mut request = request(&GPUS[..1], &["demo", "awq"]);
+    request.asked.unheard = vec!["--enforce-eager".to_owned(), "mtp".to_owned()];
+    assert!(check(&request).1.contains("\n\nnot considered: --enforce-eager, mtp\n\n"));
+    request.form = Form::Json;
+    let out: serde_json::Value = serde_json::from_str(&check(&request).1).expect("JSON");
+    assert_eq!(out["not_considered"], serde_json::json!(["--enforce-eager", "mtp"]));
+}
+
 /// 80 columns hold fourteen GPUs beside names that are cut; more GPUs go below.
 #[test]
 fn a_table_fits_its_terminal() {

@@ -15,7 +15,7 @@ use super::word::{
     find, generation, is_release, own_version, says, split_version, unknown_framework,
     unknown_word, without_v,
 };
-use crate::engine::vocabulary::{has_width, is_width, plain};
+use crate::engine::vocabulary::{has_width, is_width, meant, plain};
 use crate::engine::{Origin, Question};
 
 /// One framework, and what is left of its rows after the words so far.
@@ -142,7 +142,8 @@ impl<'a> Asked<'a> {
 
     /// Reads what was put off, and ends the words of this framework.
     pub(super) fn finish(&mut self, base: &RuleBase) -> Result<(), String> {
-        let later = std::mem::take(&mut self.later);
+        let mut later = std::mem::take(&mut self.later);
+        later.sort_by_key(|word| is_width(word));
         later.iter().try_for_each(|word| self.take_word(base, word).map(drop))
     }
 
@@ -171,8 +172,9 @@ impl<'a> Asked<'a> {
 
     /// A word that a row says of itself, a setting without its name, or what holds of any framework.
     fn take_word(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
-        if self.said.get("quantization").is_some_and(|format| has_width(format, token)) {
-            return Ok(true);
+        let format = self.said.get("quantization").filter(|format| has_width(format, token));
+        if let Some(format) = format.cloned() {
+            return self.take_width(base, &format, token).map(|()| true);
         }
         if token == "jetpack" {
             return self.take_jetpack(base, None).map(|()| true);
@@ -191,6 +193,16 @@ impl<'a> Asked<'a> {
             None if find(base, token).is_some() || generation(base, token).is_some() => Ok(false),
             None => self.take_anything(base, token).map(|()| true),
         }
+    }
+
+    /// The width of a format that was named, which may be a finer name together with it: `w8a8 int8`.
+    fn take_width(&mut self, base: &RuleBase, format: &str, width: &str) -> Result<(), String> {
+        let both = format!("{format}{width}");
+        let Some(finer) = meant(base, &self.framework.id, "quantization", &both) else {
+            return Ok(());
+        };
+        self.said.remove("quantization");
+        self.say("quantization", finer)
     }
 
     /// The setting of this framework that a word stands for. Beside a format of weights it may be the kernel for it.

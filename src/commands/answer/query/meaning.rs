@@ -101,11 +101,14 @@ pub(super) fn settings<'a>(
     word: &str,
 ) -> Vec<(&'static str, &'a str)> {
     let setting = |key: &&'static str| Some((*key, meant(base, &framework.id, key, word)?));
-    let is_format = |value: &str| QUANTIZATIONS.iter().any(|format| format.word == value);
     let found: Vec<_> = BARE.iter().filter_map(setting).collect();
     let is_attention = found.iter().any(|one| one.0 == "attention");
     let is_kernel = |value: &str| !is_format(value) && !is_attention;
     found.into_iter().filter(|(key, value)| *key != "kernel" || is_kernel(value)).collect()
+}
+
+fn is_format(word: &str) -> bool {
+    QUANTIZATIONS.iter().any(|format| format.word == word)
 }
 
 /// A build or a system of this framework.
@@ -120,8 +123,8 @@ pub(super) fn build<'a>(
 
 /// A kernel of whichever framework.
 pub(super) fn kernel<'a>(base: &RuleBase, word: &'a str) -> Option<(&'static str, &'a str)> {
-    let mut frameworks = base.frameworks().iter();
-    frameworks.any(|one| knows(base, &one.id, "kernel", word)).then_some(("kernel", word))
+    let known = |one: &Framework| knows(base, &one.id, "kernel", word);
+    (!is_format(word) && base.frameworks().iter().any(known)).then_some(("kernel", word))
 }
 
 /// Whether a word names a format of weights of this framework that is a kernel for others too: `marlin`.
@@ -135,6 +138,7 @@ pub(super) fn model_type<'a>(
     framework: &str,
     word: &str,
 ) -> Option<(&'static str, &'a str)> {
+    let word = &word.to_ascii_lowercase().replace('-', "_");
     let own = || meant(base, framework, "model_type", word);
     let common = || {
         let mut types = base.frameworks().iter().flat_map(|one| &one.common_models);
