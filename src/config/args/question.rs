@@ -46,7 +46,7 @@ pub enum Installed {
 
 args! {
     FRAMEWORKS: Vec<String> = operand(Form::Operand, "FRAMEWORK[@VERSION][:CONFIG]", Kind::List)
-        .help("Framework by name, optionally with version and configuration: vllm, vllm@0.9.2, vllm:awq, lmdeploy pytorch, vllm 0.8.5 torch 2.6.0 driver 535 awq qwen2");
+        .help("Framework by name, optionally with version and configuration: vllm, vllm@0.9.2, vllm:awq, lmdeploy pytorch, vllm 0.8.5 torch 2.6.0 awq");
     ASKED_DTYPE: Option<String> = option("dtype", "DTYPE", Kind::Text)
         .help("Number format to ask about: float16, bf16 and others");
     MODEL: Option<PathBuf> = option("model", "MODEL", Kind::Path)
