@@ -6,7 +6,6 @@ use warpscope_probes::model::Model;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{self, ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
 
-use super::environment::DRIVER;
 use super::meaning::{self, check, compute_type};
 use super::package;
 use super::rows::Rows;
@@ -17,6 +16,9 @@ use super::word::{
 };
 use crate::engine::vocabulary::{has_width, is_width, meant, plain};
 use crate::engine::{Origin, Question};
+
+/// The driver among the frameworks.
+pub(super) const DRIVER: &str = "driver";
 
 /// One framework, and what is left of its rows after the words so far.
 pub(super) struct Asked<'a> {

@@ -2,14 +2,11 @@
 
 use warpscope_probes::rules::{Kind, RuleBase, check_value, kind_of};
 
-use super::asked::Asked;
+use super::asked::{Asked, DRIVER};
 use super::package;
 use super::word::find;
 use crate::engine::Question;
 use crate::engine::vocabulary::knows;
-
-/// The driver among the frameworks.
-pub(super) const DRIVER: &str = "driver";
 
 impl Asked<'_> {
     /// A package with a version that belongs to this framework, or what it runs on.
