@@ -218,7 +218,7 @@ impl<'a> Asked<'a> {
         let possible: Vec<_> = settings.iter().filter(open).copied().collect();
         let beside = || meaning::kernel(base, token).filter(|_| !settings.is_empty());
         match possible.as_slice() {
-            [] if settings.is_empty() && meaning::is_number_format(token) => {
+            [] if settings.is_empty() && meaning::number_format(token).is_some() => {
                 meaning::format(base, self.framework, token).map(Some)
             }
             [] => Ok(beside().or_else(|| settings.first().copied())),
