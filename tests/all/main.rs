@@ -13,6 +13,7 @@ mod cycles;
 #[cfg(target_os = "linux")]
 mod docs;
 mod explain;
+mod explain_healthy;
 #[cfg(all(target_os = "linux", feature = "remote"))]
 mod exporter;
 mod fake;

@@ -45,6 +45,9 @@ pub struct Cause {
     pub subkind: String,
     /// Regular expressions, any of which makes it a candidate; named groups become facts. Case does not matter.
     pub text: Vec<String>,
+    /// Expressions of what a log without a failure has, too: environments, banners, lists of packages. They speak only for what `text` found.
+    #[serde(default)]
+    pub circumstance: Vec<String>,
     /// What the text alone is worth: 9 and more names the cause, 3 is one of several.
     pub weight: f64,
     /// Conditions that must not be false; with all of them true the cause is settled.

@@ -16,6 +16,7 @@ use super::literal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
     Cause(usize),
+    Circumstance(usize),
     Stated(usize),
     Echo(usize),
 }
@@ -52,9 +53,11 @@ impl Signatures {
 
     fn new(base: &'static ErrorBase) -> Self {
         let causes = base.causes.iter().enumerate().map(|(at, one)| (Owner::Cause(at), &one.text));
+        let beside = base.causes.iter().enumerate();
+        let beside = beside.map(|(at, one)| (Owner::Circumstance(at), &one.circumstance));
         let stated = base.stated.iter().enumerate().map(|(at, one)| (Owner::Stated(at), &one.text));
         let echoes = base.echoes.iter().enumerate().map(|(at, one)| (Owner::Echo(at), &one.text));
-        let all = causes.chain(stated).chain(echoes);
+        let all = causes.chain(beside).chain(stated).chain(echoes);
         let written = all.flat_map(|(owner, text)| text.iter().map(move |one| (owner, one)));
         let expressions: Vec<Expression> = written
             .map(|(owner, one)| Expression { owner, written: one, compiled: OnceLock::new() })

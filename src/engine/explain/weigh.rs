@@ -37,7 +37,10 @@ pub(super) fn probed(probe: &str) -> String {
     format!("probe_{}", probe.replace('.', "_"))
 }
 
-/// Every cause with a match, weighed.
+/// What a circumstance is worth beside an error.
+const CIRCUMSTANCE: f64 = 1.0;
+
+/// Every cause with a match, weighed. A circumstance makes no candidate: a healthy machine has it, too.
 pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candidate> {
     let signatures = Signatures::builtin();
     let mut by_cause: BTreeMap<usize, (Vec<usize>, Facts)> = BTreeMap::new();
@@ -53,7 +56,11 @@ pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candida
     let weighed = |(at, (lines, mut own)): (usize, (Vec<usize>, Facts))| {
         own.join(facts);
         text_facts::derive(&mut own);
-        weigh(&signatures.base.causes[at], lines, own, &words)
+        let mut candidate = weigh(&signatures.base.causes[at], lines, own, &words);
+        if hits.iter().any(|hit| hit.owner == Owner::Circumstance(at)) {
+            candidate.score += CIRCUMSTANCE;
+        }
+        candidate
     };
     by_cause.into_iter().map(weighed).collect()
 }
