@@ -12,8 +12,14 @@ pub(super) fn filled(template: &str, facts: &Facts) -> Option<String> {
 pub(super) fn command(template: &str, facts: &Facts) -> Option<String> {
     expand(template, &|name| {
         let shown = &facts.get(name)?.shown;
-        Some(if is_plain(shown) { shown.clone() } else { format!("<{}>", name.replace('_', " ")) })
+        let is_safe = is_plain(shown) || shown.split(' ').all(is_word);
+        Some(if is_safe { shown.clone() } else { format!("<{}>", name.replace('_', " ")) })
     })
+}
+
+/// No option, path or sign: several such words do no harm in a command.
+fn is_word(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.')
 }
 
 fn expand(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<String> {
@@ -72,5 +78,9 @@ mod tests {
         facts.state("soname", "libcudart.so.12", Origin::Text);
         let told = command("find / -name '{missing_library}' {soname}", &facts);
         assert_eq!(told.as_deref(), Some("find / -name '<missing library>' libcudart.so.12"));
+        facts.state("library_release", "CUDA 10 or 11.0", Origin::Text);
+        facts.state("library", "x -delete", Origin::Text);
+        let told = command("install {library_release} for {library}", &facts);
+        assert_eq!(told.as_deref(), Some("install CUDA 10 or 11.0 for <library>"));
     }
 }
