@@ -14,6 +14,7 @@ mod cycles;
 mod docs;
 mod explain;
 mod explain_healthy;
+mod explain_statuses;
 #[cfg(all(target_os = "linux", feature = "remote"))]
 mod exporter;
 mod fake;
