@@ -129,7 +129,7 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     // Jetsons and Arm CPUs.
     ("torch 2.5.0 jetpack 6.2", "torch 2.5.0", "wheel=jetpack"),
     ("ollama 0.6.7 jetpack 5", "ollama 0.6.7", "runner=jetpack5"),
-    ("mlc-llm q4f16 jetpack 6.0", "mlc-llm", "platform=jetson quantization=q4f16"),
+    ("mlc-llm q4f16 jetpack 6.0", "mlc-llm", "quantization=q4f16 wheel=jetpack"),
     ("flash-attn 3 wheel aarch64", "flash-attn 3", "platform=linux-aarch64 wheel=pypi"),
     // Builds, systems, features, operations.
     ("vllm docker", "vllm 0.33.0", "wheel=docker"),
