@@ -187,6 +187,16 @@ pub fn count(value: f64) -> Short {
     })
 }
 
+/// `1 GPU`, `3 GPUs`, `2 processes`, `4 queries`: how many there are of something countable.
+pub fn counted(count: usize, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        _ if noun.ends_with('s') => format!("{count} {noun}es"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
 /// `4.1 GB/s`, `12.3 TFLOP/s`: a value with a decimal prefix before its unit.
 pub fn si(value: f64, unit_name: &str) -> Short {
     or_absent(sane(value), |value| {
@@ -288,7 +298,10 @@ pub fn minute(ms: u64) -> Short {
 
 /// `+5.2 %`: a relative change.
 pub fn change(share: f64) -> Short {
-    or_absent(sane(share), |share| Short::of(format_args!("{:+.1} %", share * 100.0)))
+    or_absent(sane(share), |share| match share * 100.0 {
+        none if none.abs() < 0.05 => Short::of("0.0 %"),
+        percent => Short::of(format_args!("{percent:+.1} %")),
+    })
 }
 
 /// `2.1e-4`, `0`: a relative error.
@@ -342,6 +355,7 @@ mod tests {
         read_like_this(&[
             (change(0.0523), "+5.2 %"),
             (change(-0.2), "-20.0 %"),
+            (change(-0.0004), "0.0 %"),
             (count(0.0), "0"),
             (count(2.5), "2.5"),
             (count(41.0), "41"),
@@ -394,6 +408,17 @@ mod tests {
             (short_time(0.012_345, unicode), "12.35 ms"),
             (short_time(2.0, unicode), "2.00 s"),
         ]);
+    }
+
+    #[test]
+    fn one_is_singular() {
+        let read = |count, noun| counted(count, noun);
+        assert_eq!((read(1, "GPU"), read(0, "GPU")), ("1 GPU".into(), "0 GPUs".into()));
+        assert_eq!(
+            (read(1, "process"), read(2, "process")),
+            ("1 process".into(), "2 processes".into())
+        );
+        assert_eq!((read(1, "query"), read(4, "query")), ("1 query".into(), "4 queries".into()));
     }
 
     #[test]
