@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use warpscope_probes::gpu::Presence;
 use warpscope_probes::process::{Process, ProcessKind, Visibility};
 use warpscope_probes::text::printable;
 use warpscope_probes::units::Bytes;
@@ -28,6 +29,9 @@ pub(crate) fn gpu(frame: &Frame, process: &Process) -> String {
 pub(crate) fn nobody(frame: &Frame) -> Cow<'static, str> {
     if frame.without_processes {
         return "The source of these values does not report processes.".into();
+    }
+    if !frame.gpus.iter().any(|gpu| gpu.presence == Presence::Present) {
+        return "No GPU in view answers, so no process is seen.".into();
     }
     let failed = |gpu: &Gpu| Some((gpu.index, gpu.processes_failed.clone()?));
     if let Some((index, why)) = frame.gpus.iter().find_map(failed) {
@@ -106,7 +110,9 @@ mod tests {
 
     #[test]
     fn a_list_that_cannot_be_read_is_not_an_empty_one() {
-        let mut frame = Frame { gpus: vec![Gpu::default(); 2], ..Frame::default() };
+        let mut frame = Frame::default();
+        assert_eq!(nobody(&frame), "No GPU in view answers, so no process is seen.");
+        frame.gpus = vec![Gpu { presence: Presence::Present, ..Gpu::default() }; 2];
         assert_eq!(nobody(&frame), "No process uses a GPU in view.");
         frame.gpus[1].index = 1;
         frame.gpus[1].processes_failed = Some("NVML error 999".into());

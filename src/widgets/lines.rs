@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{Look, text_width};
+use super::{Look, text_width, wrap};
 use crate::widgets::theme::Role;
 
 /// A key and what it does.
@@ -93,7 +93,7 @@ pub enum Severity {
     Error,
 }
 
-/// A sentence on one line, with a symbol before it.
+/// A sentence with a symbol before it, on as many lines as it needs and has.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice<'a> {
     /// Theme and glyphs.
@@ -113,7 +113,16 @@ impl Widget for &Notice<'_> {
             Severity::Warning => (glyphs.warning, Role::Warn),
             Severity::Error => (glyphs.cross, Role::Bad),
         };
-        let mut pen = self.look.pen(buffer, area);
-        pen.glyph(glyph, self.look.style(role)).skip(1).fit(self.text, self.look.style(Role::Text));
+        self.look.pen(buffer, area).glyph(glyph, self.look.style(role));
+        let x = area.x.saturating_add(2).min(area.right());
+        let area = Rect { x, width: area.right() - x, ..area };
+        let text = self.look.style(Role::Text);
+        if area.height < 2 || text_width(self.text) <= area.width {
+            self.look.pen(buffer, area).fit(self.text, text);
+            return;
+        }
+        for (line, row) in wrap(self.text, area.width.into()).iter().zip(area.rows()) {
+            self.look.pen(buffer, row).fit(line, text);
+        }
     }
 }
