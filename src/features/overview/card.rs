@@ -4,6 +4,7 @@ use warpscope_probes::gpu::Presence;
 
 use super::graphs;
 use super::model::{Card, Fact, Meter, Summary};
+use crate::engine::Outcome;
 use crate::features::Shared;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
@@ -166,14 +167,55 @@ pub(super) fn summary(
 
 /// Columns [`counts`] takes.
 pub(super) fn counts_width(summary: &Summary) -> u16 {
-    summary.counts.iter().map(|(_, count)| 2 + text_width(&Short::of(*count))).sum()
+    columns_of(&summary.counts)
 }
 
-/// How many of each outcome: symbol and number.
+fn columns_of(counts: &[(Outcome, usize)]) -> u16 {
+    counts.iter().map(|(_, count)| 2 + text_width(&Short::of(*count))).sum()
+}
+
+/// How many of each outcome: symbol and number. Where not all fit, the mildest outcomes are left out; no number is cut.
 pub(crate) fn counts(look: Look<'_>, pen: &mut CellWriter<'_>, summary: &Summary) {
-    for (outcome, count) in &summary.counts {
+    let (room, mut shown) = (pen.rest(), &summary.counts[..]);
+    let fits = |shown: &[(Outcome, usize)]| match shown.len() == summary.counts.len() {
+        true => columns_of(shown) <= room,
+        false => columns_of(shown) + 2 <= room,
+    };
+    while !shown.is_empty() && !fits(shown) {
+        shown = &shown[1..];
+    }
+    if shown.len() < summary.counts.len() && room > 1 {
+        pen.skip(1).glyph(look.glyphs.ellipsis, look.style(Role::Muted));
+    }
+    for (outcome, count) in shown {
         let style = look.style(outcome_role(*outcome));
         pen.skip(1).glyph(outcome.symbol(!look.glyphs.is_unicode), style);
         pen.put(&Short::of(*count), style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::buffer::Buffer;
+
+    use super::*;
+    use crate::widgets::glyphs::Glyphs;
+    use crate::widgets::svg;
+    use crate::widgets::theme::Theme;
+
+    #[test]
+    fn where_not_all_counts_fit_the_worst_are_shown_whole() {
+        let counts = vec![(Outcome::Works, 120), (Outcome::Fails, 86), (Outcome::Unknown, 12)];
+        let summary = Summary { counts, ..Summary::default() };
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::ascii());
+        let shown = |width| {
+            let area = Rect::new(0, 0, width, 1);
+            let mut buffer = Buffer::empty(area);
+            super::counts(look, &mut look.pen(&mut buffer, area), &summary);
+            svg::text(&buffer).trim().to_owned()
+        };
+        assert_eq!((shown(13), shown(12)), ("+120 x86 ?12".into(), "~ x86 ?12".into()));
+        assert_eq!((shown(9), shown(5)), ("~ ?12".into(), "~".into()));
     }
 }

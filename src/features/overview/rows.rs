@@ -2,7 +2,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use warpscope_probes::gpu::Presence;
 
-use super::card::{counts, load_label};
+use super::card::{counts, counts_width, load_label};
 use super::model::{About, Card};
 use crate::features::Shared;
 use crate::widgets::theme::{Ramp, Role};
@@ -17,13 +17,16 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("", 6, 18).rank(6),
     Column::new("MEMORY", 19, 26).rank(1).grows(),
     Column::new("TEMP", 6, 6).align(Align::Right).rank(2),
-    Column::new("POWER", 9, 10).align(Align::Right).rank(4),
+    Column::new("POWER", 9, 9).align(Align::Right).rank(4),
     Column::new("CLOCKS", 12, 22).rank(7),
-    Column::new("CONFIGS", 20, 24).rank(5),
+    Column::new("CONFIGS", 7, 7).rank(5),
 ];
 
 /// Position of the column of loads.
 const LOAD: usize = 2;
+
+/// Position of the column that has room for every draw and its limit.
+const POWER: usize = 6;
 
 /// Position of the column that is empty until there are verdicts.
 const CONFIGS: usize = 8;
@@ -31,9 +34,15 @@ const CONFIGS: usize = 8;
 /// One row per GPU.
 pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: Surface<'_>) {
     let look = on.look;
-    let judged = cards.iter().any(|card| card.summary.has_line());
-    let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
-    let mut table = Table::new(look, columns, cards.len());
+    let judged =
+        cards.iter().any(|card| card.presence != Presence::Lost && card.summary.has_line());
+    let mut columns = COLUMNS.to_vec();
+    let widest = |width: fn(&Card) -> u16| cards.iter().map(width).max().unwrap_or(0);
+    columns[POWER].min =
+        columns[POWER].min.max(widest(|card| text_width(about(card, About::Power).0)));
+    columns[CONFIGS].min = columns[CONFIGS].min.max(widest(|card| counts_width(&card.summary)));
+    columns.truncate(if judged { COLUMNS.len() } else { CONFIGS });
+    let mut table = Table::new(look, &columns, cards.len());
     table.selected = Some(selected);
     let memory = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
     let load = load_label(cards);
@@ -72,10 +81,6 @@ fn plain_ground(bars: impl Iterator<Item = (u16, u16)>, on: Surface<'_>) {
 }
 
 fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
-    let about = |about| {
-        let fact = card.state.iter().find(|fact| fact.about == about);
-        fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))
-    };
     let (text, role) = match column {
         0 => {
             pen.fit(&card.short(), look.style(head_role(card.presence)));
@@ -85,12 +90,17 @@ fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
             card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
             Role::Muted,
         ),
-        5 => about(About::Temperature),
-        6 => about(About::Power),
-        7 => about(About::Throttle),
+        5 => about(card, About::Temperature),
+        POWER => about(card, About::Power),
+        7 => about(card, About::Throttle),
         _ => return counts(look, pen, &card.summary),
     };
     pen.fit(text.strip_prefix("clocks: ").unwrap_or(text), look.style(role));
+}
+
+fn about(card: &Card, about: About) -> (&str, Role) {
+    let fact = card.state.iter().find(|fact| fact.about == about);
+    fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))
 }
 
 fn head_role(presence: Presence) -> Role {
@@ -133,12 +143,62 @@ mod tests {
     use warpscope_probes::{Gpu, Reading};
 
     use super::*;
+    use crate::engine::Outcome;
     use crate::features::overview::Overview;
+    use crate::features::overview::model::{Fact, Summary};
     use crate::features::what_if::WhatIf;
     use crate::features::{Feature, Settings};
     use crate::widgets::glyphs::Glyphs;
     use crate::widgets::theme::Theme;
     use crate::widgets::{Hits, svg};
+
+    /// The rows of cards, as text.
+    fn drawn(cards: &[Card], width: u16) -> String {
+        let settings = Settings {
+            interval: std::time::Duration::from_secs(1),
+            readonly: false,
+            inspect: false,
+            theme: "dark".into(),
+        };
+        let shared = Shared::new(settings, WhatIf::default());
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::ascii());
+        let area = Rect::new(0, 0, width, 4);
+        let (mut buffer, mut hits) = (ratatui::buffer::Buffer::empty(area), Hits::default());
+        render(&shared, cards, 0, Surface { look, area, buffer: &mut buffer, hits: &mut hits });
+        svg::text(&buffer)
+    }
+
+    fn judged(presence: Presence) -> Card {
+        let counts = vec![(Outcome::Works, 123), (Outcome::Partial, 45), (Outcome::Fails, 86)];
+        let counts = [counts, vec![(Outcome::WrongOutput, 10), (Outcome::Unknown, 12)]].concat();
+        let power = Fact { about: About::Power, text: "600/1000 W".into(), role: Role::Text };
+        let throttle =
+            Fact { about: About::Throttle, text: "clocks: full speed".into(), role: Role::Good };
+        let summary = Summary { total: 276, counts, ..Summary::default() };
+        Card { presence, summary, state: vec![power, throttle], ..Card::default() }
+    }
+
+    #[test]
+    fn no_number_is_cut_at_any_width() {
+        for width in 20..200 {
+            let text = drawn(&[judged(Presence::Present)], width);
+            let all = ["+123", "%45", "x86", "!10", "?12"];
+            assert!(
+                !text.contains("CONFIGS") || all.iter().all(|one| text.contains(one)),
+                "{text}"
+            );
+            assert!(!text.contains("POWER") || text.contains("600/1000 W"), "{text}");
+        }
+        assert!(drawn(&[judged(Presence::Present)], 120).contains("CONFIGS"));
+    }
+
+    #[test]
+    fn a_lost_gpu_takes_no_column_from_the_others() {
+        let others = Card { summary: Summary::default(), ..judged(Presence::Present) };
+        let text = drawn(&[others, judged(Presence::Lost)], 120);
+        assert!(text.contains("CLOCKS") && !text.contains("CONFIGS"), "{text}");
+    }
 
     #[test]
     fn a_load_that_cannot_be_read_says_so_in_full() {
