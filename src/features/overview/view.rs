@@ -1,6 +1,7 @@
 use ratatui::layout::Rect;
-use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::{Frame, Severity};
 
 use super::lines::Lines;
 use super::model::Card;
@@ -74,13 +75,22 @@ fn notice(shared: &Shared, on: &mut Surface<'_>) {
         Severity::Warning => Urgency::Warning,
         Severity::Info => Urgency::Info,
     };
+    let what = several_lost(&shared.frame).filter(|_| notice.id == "gpu.lost");
+    let what = what.as_deref().unwrap_or(&notice.what);
     let text = match notice.remedy.is_empty() {
-        true => notice.what.clone(),
-        false => format!("{} See the notices for remedies.", notice.what),
+        true => what.to_owned(),
+        false => format!("{what} See the notices for remedies."),
     };
     let notice = Notice { look: on.look, severity, text: &text };
     let line = cut_top(&mut on.area, 1);
     on.at(inset(line)).draw(&notice);
+}
+
+/// `2 GPUs are lost: 1, 3.`
+fn several_lost(frame: &Frame) -> Option<String> {
+    let lost = frame.gpus.iter().filter(|gpu| gpu.presence == Presence::Lost);
+    let lost: Vec<_> = lost.map(|gpu| gpu.index.to_string()).collect();
+    (lost.len() > 1).then(|| format!("{} GPUs are lost: {}.", lost.len(), lost.join(", ")))
 }
 
 /// What to say while there is no GPU to show.
@@ -171,5 +181,26 @@ fn compact(
         && card::render(shared, card, (true, reading), on.cut_top(lines.card))
     {
         on.hits.show_details();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::Gpu;
+
+    use super::*;
+
+    #[test]
+    fn several_lost_gpus_are_named_together() {
+        let lost = |lost: &[u32]| {
+            let gpu = |index| {
+                let presence =
+                    if lost.contains(&index) { Presence::Lost } else { Presence::Present };
+                Gpu { index, presence, ..Gpu::default() }
+            };
+            several_lost(&Frame { gpus: (0..4).map(gpu).collect(), ..Frame::default() })
+        };
+        assert_eq!((lost(&[]), lost(&[1])), (None, None));
+        assert_eq!(lost(&[1, 3]).as_deref(), Some("2 GPUs are lost: 1, 3."));
     }
 }
