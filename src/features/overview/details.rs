@@ -1,5 +1,8 @@
+use std::borrow::Cow;
+
 use ratatui::text::{Line, Span};
-use warpscope_probes::catalogue::Catalogue;
+use warpscope_kernels::Dtype;
+use warpscope_probes::catalogue::{Catalogue, Support};
 use warpscope_probes::gpu::{Identity, Vitals};
 use warpscope_probes::nvml::read_at;
 use warpscope_probes::text::printable;
@@ -11,7 +14,7 @@ use super::Details;
 use crate::features::{Input, Shared};
 use crate::widgets::format::{self, Units};
 use crate::widgets::theme::Role;
-use crate::widgets::{Look, Titled, section, wrap};
+use crate::widgets::{Look, Titled, wrap};
 
 /// What fields are about, by how their keys begin; the first that fits.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -55,10 +58,10 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
         rows.extend(page.fields((at, title), Vitals::FIELDS, &gpu.vitals));
         lines.extend(under(look, title, page.aligned(&rows)));
         if *title == "Compute" {
-            lines.extend(under(look, "Number formats", page.found(dtypes(look, gpu, width))));
+            lines.extend(page.listed("Number formats", dtypes(look, gpu)));
         }
     }
-    lines.extend(under(look, "Parts and limits", page.found(parts(&page, gpu))));
+    lines.extend(page.listed("Parts and limits", parts(&page, gpu)));
     if lines.is_empty() {
         lines.push(Line::styled(
             "Nothing has these words; Esc clears them.",
@@ -81,12 +84,18 @@ fn under(look: Look<'_>, title: &'static str, lines: Vec<Line<'static>>) -> Vec<
 
 /// A field with its value.
 struct Row {
-    label: &'static str,
+    label: Cow<'static, str>,
     text: String,
     role: Role,
     doc: &'static str,
     /// How long ago it was read; empty unless that is long.
     age: String,
+}
+
+impl Row {
+    fn new(label: impl Into<Cow<'static, str>>, text: String, role: Role) -> Self {
+        Self { label: label.into(), text: printable(&text), role, doc: "", age: String::new() }
+    }
 }
 
 /// How rows are written, and which.
@@ -107,7 +116,7 @@ impl Rows<'_> {
             let all = format!("{title} {} {text} {}", field.label, field.doc);
             let found = self.filter.matches(&all);
             let age = self.age(read_at(field.key, self.gpu));
-            found.then_some(Row { label: field.label, text, role, doc: field.doc, age })
+            found.then_some(Row { label: field.label.into(), text, role, doc: field.doc, age })
         };
         fields.iter().filter(|field| group(field.key) == at).filter_map(row).collect()
     }
@@ -149,23 +158,39 @@ impl Rows<'_> {
         let styled = |text: String, role| Span::styled(text, self.look.style(role));
         let head = styled(format!("  {:<1$}", row.label, label - 2), Role::Muted);
         let room = self.width.saturating_sub(label + value + age);
-        if room < SENTENCE || row.text.chars().count() > SHORT_VALUE {
-            let gap = if row.age.is_empty() { "" } else { "  " };
-            let read = styled(format!("{gap}{}", row.age), Role::Absent);
-            return vec![Line::from(vec![head, styled(row.text.clone(), row.role), read])];
+        if room < SENTENCE || row.text.chars().count() > SHORT_VALUE || row.doc.is_empty() {
+            return self.long(row, head, label);
         }
-        let text = styled(format!("{:<value$}", row.text), row.role);
+        let text = styled(row.text.clone(), row.role);
+        let gap = Span::raw(" ".repeat(value.saturating_sub(row.text.chars().count())));
         let read = styled(format!("{:<age$}", row.age), Role::Absent);
         let mut rest = wrap(row.doc, room).into_iter();
         let first = styled(rest.next().unwrap_or_default(), Role::Muted);
         let indent = " ".repeat(label + value + age);
         let more = rest.map(|more| Line::from(styled(format!("{indent}{more}"), Role::Muted)));
-        std::iter::once(Line::from(vec![head, text, read, first])).chain(more).collect()
+        std::iter::once(Line::from(vec![head, text, gap, read, first])).chain(more).collect()
     }
 
-    /// Lines that have the words that are searched.
-    fn found(&self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
-        lines.into_iter().filter(|line| self.filter.matches(&line.to_string())).collect()
+    /// A value that has its lines to itself.
+    fn long(&self, row: &Row, head: Span<'static>, label: usize) -> Vec<Line<'static>> {
+        let indent = Span::raw(" ".repeat(label));
+        let texts = wrap(&row.text, self.width.saturating_sub(label)).into_iter();
+        let value = |text| Span::styled(text, self.look.style(row.role));
+        let heads = std::iter::once(head).chain(std::iter::repeat(indent));
+        let mut lines: Vec<_> =
+            heads.zip(texts).map(|(head, text)| Line::from(vec![head, value(text)])).collect();
+        if let Some(last) = lines.last_mut().filter(|_| !row.age.is_empty()) {
+            last.push_span(Span::styled(format!("  {}", row.age), self.look.style(Role::Absent)));
+        }
+        lines
+    }
+
+    /// Rows that have the words that are searched, under their heading.
+    fn listed(&self, title: &'static str, rows: Vec<Row>) -> Vec<Line<'static>> {
+        let is_found =
+            |row: &Row| self.filter.matches(&format!("{title} {} {}", row.label, row.text));
+        let found: Vec<Row> = rows.into_iter().filter(is_found).collect();
+        under(self.look, title, self.aligned(&found))
     }
 }
 
@@ -174,70 +199,75 @@ const HEXADECIMAL: &[&str] = &["pci_device_id", "pci_subsystem_id"];
 /// Fields whose value is a word of the driver's.
 const WORDS: &[&str] = &["compute_mode", "vgpu_mode"];
 
+/// A number with its vendor in the low half is written as `lspci` writes both: `10de:1234`.
 fn hexadecimal(number: &str) -> String {
-    number.parse::<u32>().map_or(number.to_owned(), |number| format!("{number:04x}"))
+    number.parse::<u32>().map_or(number.to_owned(), |number| match number >> 16 {
+        0 => format!("{number:04x}"),
+        device => format!("{:04x}:{device:04x}", number & 0xffff),
+    })
 }
 
-fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
+fn dtypes(look: Look<'_>, gpu: &Gpu) -> Vec<Row> {
     let Some(sm) = gpu.identity.sm.last() else { return Vec::new() };
     let support = Catalogue::load().dtype_support(*sm, gpu.identity.pci_device_id.last().copied());
-    let line =
-        |(dtype, support): &(warpscope_kernels::Dtype, warpscope_probes::catalogue::Support)| {
-            let text =
-                format!("{} {}", support.how.symbol(!look.glyphs.is_unicode), support.detail);
-            section(look, dtype.label(), &text, Role::Text, width)
-        };
-    support.iter().flat_map(line).collect()
+    let row = |(dtype, support): &(Dtype, Support)| {
+        let text = format!("{} {}", support.how.symbol(!look.glyphs.is_unicode), support.detail);
+        Row::new(dtype.label(), text, Role::Text)
+    };
+    support.iter().map(row).collect()
 }
 
-fn parts(page: &Rows<'_>, gpu: &Gpu) -> Vec<Line<'static>> {
-    let (look, width, units) = (page.look, page.width, page.shared.display.units);
-    let mut lines = Vec::new();
-    let age = page.age(gpu.read_at.long_turn);
-    let has_slow = !gpu.throttle.violations.is_empty() || !gpu.nvlinks.is_empty();
-    if has_slow && !age.is_empty() {
-        let text = format!("Time below full clocks and NVLinks were read {age}.");
-        lines.push(Line::styled(format!("  {text}"), look.style(Role::Absent)));
-    }
-    for share in gpu.throttle.seen.iter().filter(|share| share.active_s > 0.0) {
-        let text = format!("{:.0} s of {:.0} s watched", share.active_s, share.watched_s);
-        lines.extend(section(look, share.reason.words(), &text, Role::Text, width));
-    }
-    for violation in &gpu.throttle.violations {
-        let text =
-            format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
-        lines.extend(section(look, &violation.policy.replace('_', " "), &text, Role::Text, width));
-    }
-    for one in gpu.xids.iter().rev() {
+fn parts(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
+    let mut rows = held_clocks(page, gpu);
+    rows.extend(gpu.xids.iter().rev().map(|one| {
         let meaning = xid::meaning(one.xid).unwrap_or("no meaning known");
         let role = match xid::blame(one.xid) {
             Blame::Program => Role::Text,
             Blame::Hardware => Role::Bad,
         };
-        let text = format!("{meaning}, {}\u{d7}", one.count);
-        lines.extend(section(look, &format!("Xid {}", one.xid), &text, role, width));
-    }
-    for link in &gpu.nvlinks {
+        Row::new(format!("Xid {}", one.xid), format!("{meaning}, {}\u{d7}", one.count), role)
+    }));
+    rows.extend(gpu.nvlinks.iter().map(|link| {
         let text = format!(
             "{}{}{}",
             if link.active { "up" } else { "down" },
             link.version.map(|version| format!(", version {version}")).unwrap_or_default(),
             link.remote.as_ref().map(|remote| format!(", to {remote}")).unwrap_or_default(),
         );
-        lines.extend(section(look, &format!("NVLink {}", link.link), &text, Role::Text, width));
-    }
-    for mig in &gpu.mig {
-        let used = size(units, mig.memory_used_bytes);
-        let total = size(units, mig.memory_total_bytes);
-        lines.extend(section(
-            look,
-            &format!("MIG {}", mig.index),
-            &format!("{} {used} / {total}", mig.name),
-            Role::Text,
-            width,
+        Row::new(format!("NVLink {}", link.link), text, Role::Text)
+    }));
+    rows.extend(gpu.mig.iter().map(|mig| {
+        let units = page.shared.display.units;
+        let [used, total] =
+            [mig.memory_used_bytes, mig.memory_total_bytes].map(|bytes| size(units, bytes));
+        let text = format!("{} {used} / {total}", mig.name);
+        Row::new(format!("MIG {}", mig.index), text, Role::Text)
+    }));
+    rows
+}
+
+/// How long clocks were held, and for what.
+fn held_clocks(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let age = page.age(gpu.read_at.long_turn);
+    let has_slow = !gpu.throttle.violations.is_empty() || !gpu.nvlinks.is_empty();
+    if has_slow && !age.is_empty() {
+        rows.push(Row::new(
+            "read",
+            format!("time below full clocks and NVLinks {age}"),
+            Role::Absent,
         ));
     }
-    lines
+    for share in gpu.throttle.seen.iter().filter(|share| share.active_s > 0.0) {
+        let text = format!("{:.0} s of {:.0} s watched", share.active_s, share.watched_s);
+        rows.push(Row::new(share.reason.words(), text, Role::Text));
+    }
+    for violation in &gpu.throttle.violations {
+        let text =
+            format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
+        rows.push(Row::new(violation.policy.replace('_', " "), text, Role::Text));
+    }
+    rows
 }
 
 fn size(units: Units, bytes: Option<Bytes>) -> format::Short {
@@ -247,6 +277,13 @@ fn size(units: Units, bytes: Option<Bytes>) -> format::Short {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_pci_read_as_lspci_writes_them() {
+        for (number, text) in [(0x2330_u32, "2330"), (0x1234_10de, "10de:1234"), (0x10, "0010")] {
+            assert_eq!(hexadecimal(&number.to_string()), text);
+        }
+    }
 
     #[test]
     fn every_field_belongs_to_a_group_of_its_own_words() {
