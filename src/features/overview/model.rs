@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpscope_kernels::{Dtype, Sm};
 use warpscope_probes::catalogue::How;
-use warpscope_probes::gpu::Presence;
+use warpscope_probes::gpu::{MigInstance, Presence};
 use warpscope_probes::{Gpu, Reading, Scalar, Timestamp};
 
 use crate::engine::{Outcome, Verdict};
@@ -36,6 +36,8 @@ pub(super) enum About {
     Power,
     /// Core temperature.
     Temperature,
+    /// Its MIG instances.
+    Mig,
     /// SM clock now and at most.
     Clock,
     /// PCIe generation and width.
@@ -199,8 +201,14 @@ fn meter<T: Scalar>(reading: &Reading<T>, whole: f64, text: impl Fn(f64) -> Stri
     Meter { amount, text }
 }
 
+/// A GPU that is divided has no load of its own.
 fn load(gpu: &Gpu) -> Meter {
-    meter(&gpu.vitals.util_gpu_pct, 100.0, |pct| format::percent(pct).to_string())
+    let load = &gpu.vitals.util_gpu_pct;
+    let meter = meter(load, 100.0, |pct| format::percent(pct).to_string());
+    match load.last().is_none() && !gpu.mig.is_empty() {
+        true => Meter { text: "MIG".to_owned(), ..meter },
+        false => meter,
+    }
 }
 
 fn memory(gpu: &Gpu, units: Units) -> Meter {
@@ -229,6 +237,7 @@ fn state(gpu: &Gpu, writing: Writing<'_>) -> Vec<Fact> {
     let facts = [
         power(gpu),
         temperature(gpu, writing),
+        mig(gpu, writing.units),
         clocks(gpu),
         link(gpu, writing.glyphs),
         fan(gpu),
@@ -274,6 +283,17 @@ fn temperature(gpu: &Gpu, Writing { glyphs, units }: Writing<'_>) -> Option<Fact
     Some(fact(About::Temperature, text, dim(&vitals.temperature_c, role)))
 }
 
+/// `MIG: 3g.40gb 6.3 / 39.5 GiB, 1g.10gb 1.6 / 9.8 GiB`.
+fn mig(gpu: &Gpu, units: Units) -> Option<Fact> {
+    let instance = |one: &MigInstance| {
+        let used = one.memory_used_bytes.map(|used| used.0 as f64);
+        let total = one.memory_total_bytes.map_or(f64::NAN, |total| total.0 as f64);
+        format!("{} {}", one.name.trim_start_matches("MIG "), units.bytes_of(used, total))
+    };
+    let all: Vec<_> = gpu.mig.iter().map(instance).collect();
+    (!all.is_empty()).then(|| fact(About::Mig, format!("MIG: {}", all.join(", ")), Role::Text))
+}
+
 fn clocks(gpu: &Gpu) -> Option<Fact> {
     let vitals = &gpu.vitals;
     let now = vitals.clock_sm_mhz.last()?;
@@ -302,12 +322,12 @@ fn errors(gpu: &Gpu) -> Option<Fact> {
     let vitals = &gpu.vitals;
     let bad = vitals.ecc_uncorrected_volatile.last()?;
     let corrected = vitals.ecc_corrected_volatile.last().copied().unwrap_or(0);
-    let role = match (*bad, corrected) {
-        (0, 0) => Role::Text,
-        (0, _) => Role::Warn,
-        _ => Role::Bad,
+    let (text, role) = match (*bad, corrected) {
+        (0, 0) => ("ECC 0".to_owned(), Role::Text),
+        (0, _) => (format!("ECC {corrected} corrected"), Role::Warn),
+        _ => (format!("ECC {bad} uncorrected"), Role::Bad),
     };
-    Some(fact(About::Errors, format!("ECC {}", bad.saturating_add(corrected)), role))
+    Some(fact(About::Errors, text, role))
 }
 
 fn throttle(gpu: &Gpu) -> Fact {
@@ -366,5 +386,50 @@ fn summary(judged: &Judged) -> Summary {
         counts: judged.counts.clone(),
         is_awaited: false,
         worst: judged.worst.as_ref().map(worst),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::Bytes;
+
+    use super::*;
+
+    fn gibibytes(count: f64) -> Option<Bytes> {
+        Some(Bytes((count * f64::from(1 << 30)) as u64))
+    }
+
+    #[test]
+    fn a_divided_gpu_tells_of_its_instances() {
+        let instance = |name: &str, used, total| MigInstance {
+            name: name.to_owned(),
+            memory_used_bytes: gibibytes(used),
+            memory_total_bytes: gibibytes(total),
+            index: 0,
+            uuid: None,
+            gpu_instance: None,
+            compute_instance: None,
+            sm_count: None,
+        };
+        let instances =
+            vec![instance("MIG 3g.40gb", 6.25, 39.5), instance("MIG 1g.10gb", 1.625, 9.75)];
+        let gpu = Gpu { mig: instances, ..Gpu::default() };
+        let text = mig(&gpu, Units::default()).map(|fact| fact.text);
+        let want = "MIG: 3g.40gb 6.2 / 39.5 GiB, 1g.10gb 1.6 / 9.8 GiB";
+        assert_eq!(text.as_deref(), Some(want));
+        assert_eq!(load(&gpu).text, "MIG");
+        assert_ne!(load(&Gpu::default()).text, "MIG");
+    }
+
+    #[test]
+    fn corrected_errors_are_told_from_others() {
+        let of = |bad: u64, corrected: u64| {
+            let mut gpu = Gpu::default();
+            gpu.vitals.ecc_uncorrected_volatile = bad.into();
+            gpu.vitals.ecc_corrected_volatile = corrected.into();
+            errors(&gpu).map(|fact| fact.text).unwrap_or_default()
+        };
+        let texts = [of(0, 0), of(0, 1), of(2, 1)];
+        assert_eq!(texts, ["ECC 0", "ECC 1 corrected", "ECC 2 uncorrected"]);
     }
 }
