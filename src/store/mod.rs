@@ -119,7 +119,7 @@ pub const TRACKS: &[TrackSpec] = &[
     TrackSpec {
         track: Track::Pcie,
         is_detail: true,
-        label: "PCIe B/s",
+        label: "PCIe",
         read: |gpu| {
             let rx = gpu.vitals.pcie_rx_bps.value()?.number()?;
             Some(rx + gpu.vitals.pcie_tx_bps.value()?.number()?)
@@ -129,7 +129,7 @@ pub const TRACKS: &[TrackSpec] = &[
     TrackSpec {
         track: Track::NvLink,
         is_detail: true,
-        label: "NVLink B/s",
+        label: "NVLink",
         read: |gpu| {
             let rx = gpu.vitals.nvlink_rx_bps.value()?.number()?;
             Some(rx + gpu.vitals.nvlink_tx_bps.value()?.number()?)

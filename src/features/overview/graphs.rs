@@ -98,6 +98,7 @@ fn label(track: Track, units: Units, value: f64) -> Short {
     match track {
         Track::Memory => units.bytes(value),
         Track::Temperature => Short::of(format_args!("{:.0}", units.temperature(value))),
+        Track::Pcie | Track::NvLink => format::rate(value),
         Track::Clock => Short::of(format_args!("{value:.0}")),
         _ => format::count(value),
     }
@@ -137,5 +138,6 @@ mod tests {
         let text = |track, value| label(track, Units::default(), value).to_string();
         assert_eq!(text(Track::Clock, 1755.0), "1755");
         assert_eq!(text(Track::Power, 8.4), "8.4");
+        assert_eq!(text(Track::Pcie, 60e6), "60.0 MB/s");
     }
 }
