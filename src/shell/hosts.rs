@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::replace;
 
-use warpscope_probes::fleet::{self, Fleet};
+use warpscope_probes::fleet::{self, Fleet, natural};
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Origin, Severity};
 
@@ -64,7 +64,7 @@ impl Hosts {
     pub fn frames<'a>(&'a self, shared: &'a Shared) -> Vec<&'a Frame> {
         let mut frames: Vec<_> = self.others.values().map(|other| &other.frame).collect();
         frames.push(&shared.frame);
-        frames.sort_by_key(|frame| name(frame));
+        frames.sort_by_cached_key(|frame| natural(name(frame)));
         frames
     }
 
@@ -142,6 +142,10 @@ mod tests {
         shared.frame = shown;
         let names: Vec<_> = hosts.frames(&shared).into_iter().map(name).collect();
         assert_eq!(names, ["a", "b"]);
+        let of_many = ["b10", "b2"].map(|host| hosts.take(of(host, 1), &shared));
+        assert_eq!(of_many, [None, None]);
+        let names: Vec<_> = hosts.frames(&shared).into_iter().map(name).collect();
+        assert_eq!(names, ["a", "b", "b2", "b10"]);
         assert_eq!(hosts.show("c", &mut shared), None);
     }
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 
 pub use build::{Builder, MOST_GPUS};
 pub use exporters::{Exporter, Metric, exporters};
+pub use order::natural;
 
 use crate::time::Timestamp;
 

@@ -33,7 +33,7 @@ pub(super) fn sorted(fleet: Fleet) -> Fleet {
 }
 
 /// A name whose numbers compare as numbers.
-pub(super) fn natural(name: &str) -> Vec<(String, u64)> {
+pub fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
