@@ -58,6 +58,11 @@ pub trait Feature {
     /// What is selected, as text: the word for it, and the text.
     fn copy(&self, shared: &Shared) -> Option<(&'static str, String)>;
 
+    /// What can be typed into the filter besides words.
+    fn filter_hint(&self) -> &'static str {
+        ""
+    }
+
     /// The filter, where there is one.
     fn filter(&self) -> Option<&Input> {
         None

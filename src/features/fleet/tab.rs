@@ -51,6 +51,10 @@ impl Feature for Fleet {
         Some(("name of the machine", printable(&machine.name)))
     }
 
+    fn filter_hint(&self) -> &'static str {
+        "words of host, model, owner or problem, or util<5 mem>90"
+    }
+
     fn filter(&self) -> Option<&Input> {
         Some(&self.filter)
     }

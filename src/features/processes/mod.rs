@@ -1,6 +1,7 @@
 //! The rows of the Processes tab: filtered, sorted, as a list or a tree.
 
 mod details;
+mod filter;
 mod keys;
 pub mod panel;
 mod popup;
@@ -12,9 +13,10 @@ use std::collections::HashSet;
 use warpscope_probes::process::Process;
 use warpscope_probes::{Frame, Reading, Scalar};
 
-use crate::features::process_cells::{gpu, place};
+use crate::features::process_cells::place;
 use crate::features::{Cursor, Input};
 
+use self::filter::Filter;
 pub use keys::Cmd;
 pub use popup::{Popup, SIGNALS, SignalMenu};
 
@@ -131,8 +133,9 @@ impl Processes {
     /// Rows to draw: position in [`Frame::processes`] and depth in the tree.
     pub fn rows(&self, frame: &Frame) -> Vec<Row> {
         let all = &frame.processes;
+        let filter = Filter::new(&self.filter.text);
         let mut shown: Vec<usize> =
-            (0..all.len()).filter(|&at| self.filter.matches(&haystack(frame, &all[at]))).collect();
+            (0..all.len()).filter(|&at| filter.fits(frame, &all[at])).collect();
         let spec = self.spec();
         shown.sort_by(|&a, &b| {
             let order = (spec.compare)(frame, &all[a], &all[b]);
@@ -155,13 +158,6 @@ pub struct Row {
     pub at: usize,
     /// Depth in the tree, 0 in the list.
     pub depth: usize,
-}
-
-fn haystack(frame: &Frame, process: &Process) -> String {
-    let text = |reading: &Reading<String>| reading.last().cloned().unwrap_or_default();
-    let host = &process.host;
-    let words = [text(&host.user), text(&host.name), text(&host.command), text(&host.container)];
-    format!("{} gpu{} {}", process.pid, gpu(frame, process), words.join(" "))
 }
 
 fn as_tree(all: &[Process], shown: &[usize]) -> Vec<Row> {
@@ -286,7 +282,12 @@ mod tests {
             let filter = Input { text: text.into() };
             pids(&Processes { filter, ..Processes::default() }, &frame)
         };
-        assert_eq!(found("gpu2"), [(12, 0), (13, 0)]);
+        for text in ["gpu2", "gpu:2", "gpu 2", "GPU 2"] {
+            assert_eq!(found(text), [(12, 0), (13, 0)], "{text}");
+        }
+        assert_eq!((found("gpu 2:1"), found("gpu 2 13")), (vec![(13, 0)], vec![(13, 0)]));
+        assert_eq!((found("gpu1"), found("gpu 10")), (vec![], vec![(11, 0)]));
+        assert_eq!(found("gpu").len(), 4);
         assert_eq!(found("2:1"), [(13, 0)]);
         assert_eq!((found("7"), found("a7")), (vec![], vec![]));
     }
