@@ -24,7 +24,7 @@ pub enum Cmd {
 impl Processes {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
-        "filter_processes", ["/"], "filter", "Show only processes that contain the typed words.", |_, _| vec![Effect::TypeFilter];
+        "filter_processes", ["/"], "filter", "Show only processes that contain the typed words; gpu 3 stands for those on GPU 3.", |_, _| vec![Effect::TypeFilter];
         "sort", ["s", "f6"], "sort", "Sort by the next column.", |tab, _| { tab.next_sort(); Vec::new() };
         "reverse", ["r"], "", "Reverse the sort order.", |tab, _| { tab.reverse = !tab.reverse; Vec::new() };
         "tree", ["t", "f5"], "tree", "Show processes as a tree.", |tab, _| { tab.tree = !tab.tree; Vec::new() };
@@ -42,8 +42,15 @@ impl Processes {
             );
         }
         let Some(process) = self.selected(&shared.frame) else { return Vec::new() };
-        if process.visibility != Visibility::Visible {
-            return say("This process is not visible from this namespace; no signal can reach it.");
+        match process.visibility {
+            Visibility::Visible => {}
+            Visibility::Gone => return say("This process has ended."),
+            Visibility::OtherNamespace => {
+                return say("This process runs in another PID namespace; no signal can reach it.");
+            }
+            Visibility::Unknown => {
+                return say("Whether this process can be reached is not known yet.");
+            }
         }
         self.popup = Some(Popup::Signal(SignalMenu::new(process)));
         Vec::new()

@@ -1,10 +1,12 @@
 //! What lies over the Processes tab: everything about a process, and the menu of signals.
 
 use warpscope_probes::process::Process;
+use warpscope_probes::text::printable;
 
 use super::{Cmd, details};
 use crate::features::keys::Action;
-use crate::features::popup::{Flow, PopupEvent, Press, Scroll};
+use crate::features::popup::{CLOSE_HINTS, Flow, PopupEvent, PopupHint, Press, Scroll};
+use crate::features::process_cells::command;
 use crate::features::{Cursor, Shared};
 use crate::widgets::{Menu, Surface, draw_text};
 
@@ -41,8 +43,8 @@ pub enum Popup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalMenu {
     pid: u32,
-    /// Name, for the question.
-    name: String,
+    /// Command line, for the question.
+    command: String,
     /// Start time, so that a reused pid is not hit.
     started_at: Option<u64>,
     /// Selected row of [`SIGNALS`].
@@ -55,7 +57,7 @@ impl SignalMenu {
     pub(super) fn new(process: &Process) -> Self {
         Self {
             pid: process.pid,
-            name: process.host.name.last().cloned().unwrap_or_default(),
+            command: printable(&command(process).0),
             started_at: process.started_at.map(|at| at.0),
             cursor: Cursor::default(),
             confirm: false,
@@ -93,22 +95,29 @@ impl SignalMenu {
     }
 
     fn draw(&self, on: Surface<'_>) {
-        let Self { pid, name, cursor, .. } = self;
+        let Self { pid, command, cursor, .. } = self;
+        let title = format!("Signal to {pid} {command}");
         let head = if self.confirm {
-            let signal = SIGNALS[cursor.at].1;
-            format!("Send SIG{signal} to {pid} {name}?  y sends, any other key does not")
+            format!("Send SIG{} to {pid}?  y sends, any other key does not", SIGNALS[cursor.at].1)
         } else {
-            format!("Signal for {pid} {name}; enter chooses")
+            "Which signal? Enter chooses; you are asked again.".to_owned()
         };
         let row = |row: &(i32, &str, &str)| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2);
         let rows: Vec<_> = SIGNALS.iter().map(row).collect();
-        let menu =
-            Menu { title: "Signal", head: &head, rows: &rows, empty: "", selected: cursor.at };
+        let menu = Menu { title: &title, head: &head, rows: &rows, empty: "", selected: cursor.at };
         menu.render(on);
     }
 }
 
 impl Popup {
+    pub(super) fn hints(&self) -> &'static [PopupHint] {
+        match self {
+            Self::Process { .. } => CLOSE_HINTS,
+            Self::Signal(menu) if menu.confirm => &[("y", "send"), ("esc", "cancel")],
+            Self::Signal(_) => &[("enter", "choose"), ("esc", "close")],
+        }
+    }
+
     pub(super) fn on(&mut self, event: PopupEvent) -> Flow {
         match self {
             Self::Process { scroll, .. } => scroll.on(event),

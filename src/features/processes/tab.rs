@@ -1,6 +1,7 @@
 use warpscope_probes::text::printable;
 
 use super::{Popup, Processes, SORTS, panel};
+use crate::features::popup::{CLOSE_HINTS, PopupHint};
 use crate::features::{Effect, Feature, Input, PopupEvent, Scroll, Shared};
 use crate::widgets::{Hit, Surface};
 
@@ -34,6 +35,10 @@ impl Feature for Processes {
         Some(("selected line", printable(command)))
     }
 
+    fn filter_hint(&self) -> &'static str {
+        "words of a process, its PID, or gpu 3"
+    }
+
     fn filter(&self) -> Option<&Input> {
         Some(&self.filter)
     }
@@ -44,6 +49,10 @@ impl Feature for Processes {
 
     fn has_popup(&self) -> bool {
         self.popup.is_some()
+    }
+
+    fn popup_hints(&self) -> &'static [PopupHint] {
+        self.popup.as_ref().map_or(CLOSE_HINTS, Popup::hints)
     }
 
     fn draw_popup(&self, shared: &Shared, on: Surface<'_>) {

@@ -142,7 +142,7 @@ fn a_confirmed_signal_reaches_the_process() {
     screen.keys("4");
     screen.see("cat -of-the-test");
     screen.keys("K");
-    screen.see(&format!("Signal for {pid} cat"));
+    screen.see(&format!("Signal to {pid} cat"));
     screen.keys("\r");
     screen.see(&format!("Send SIGTERM to {pid} cat?"));
     screen.keys("n");

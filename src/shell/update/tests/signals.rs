@@ -92,3 +92,23 @@ fn a_click_in_the_signal_menu_still_needs_the_confirmation() {
         [Cmd::Processes(processes::Cmd::Signal { signal: 9, .. })]
     ));
 }
+
+#[test]
+fn no_signal_is_offered_where_none_arrives() {
+    use warpscope_probes::process::Visibility;
+    let cases = [
+        (Visibility::Gone, "This process has ended."),
+        (
+            Visibility::OtherNamespace,
+            "This process runs in another PID namespace; no signal can reach it.",
+        ),
+    ];
+    for (visibility, text) in cases {
+        let mut app = filled();
+        press(&mut app, "4");
+        app.shared.frame.processes.iter_mut().for_each(|one| one.visibility = visibility);
+        assert_eq!(press(&mut app, "K"), []);
+        assert_eq!(app.toast.as_ref().map(|toast| toast.0.as_str()), Some(text));
+        assert!(!app.has_popup());
+    }
+}
