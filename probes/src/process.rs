@@ -41,7 +41,7 @@ readings! {
     pub struct Usage {
         gpu_memory_bytes: Bytes = "GPU mem", "Device memory the process holds.";
         sm_pct: Percent = "SM", "SM time of the process.";
-        memory_pct: Percent = "mem load", "Memory-controller time of the process.";
+        memory_pct: Percent = "mem busy", "Memory-controller time of the process.";
         encoder_pct: Percent = "encoder", "Encoder time of the process.";
         decoder_pct: Percent = "decoder", "Decoder time of the process.";
     }

@@ -24,21 +24,33 @@ pub(crate) fn page(
         return (title, vec![Line::styled(text, look.style(Role::Warn))]);
     };
     let seen = match process.visibility {
-        Visibility::Visible => "yes",
+        Visibility::Visible => "runs in this PID namespace",
         Visibility::OtherNamespace => {
-            "no: the driver gives host pids and this program runs in another pid namespace (docker: --pid=host)"
+            "in another PID namespace: the driver gives host PIDs (docker: --pid=host)"
         }
-        Visibility::Gone => "no: it ended",
+        Visibility::Gone => "has ended",
         Visibility::Unknown => "not asked yet",
     };
-    let mut lines = section(look, "visible", seen, Role::Text, width);
-    lines.extend(section(look, "on", &process.gpu, Role::Text, width));
+    let mut lines = section(look, "on", &place(shared, process), Role::Text, width);
+    lines.extend(section(look, "state", seen, Role::Text, width));
     lines.extend(curve(shared, look, process, width));
     let on = (look, shared.display.units, width);
     lines.extend(Usage::FIELDS.iter().flat_map(|field| row(on, field, &process.usage)));
     lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(on, field, &process.host)));
     lines.extend(used(shared, look, pid, width));
     (title, lines)
+}
+
+/// `GPU 1 NVIDIA H100, MIG 0 (3g.40gb)`.
+fn place(shared: &Shared, process: &Process) -> String {
+    let Some(gpu) = shared.frame.gpus.iter().find(|gpu| gpu.key == process.gpu) else {
+        return process.gpu.clone();
+    };
+    let name = gpu.identity.name.last().map_or("", String::as_str);
+    let Some(index) = process.mig else { return format!("GPU {} {name}", gpu.index) };
+    let profile = gpu.mig.iter().find(|one| one.index == index);
+    let profile = profile.map(|one| format!(" ({})", one.name.trim_start_matches("MIG ")));
+    format!("GPU {} {name}, MIG {index}{}", gpu.index, profile.unwrap_or_default())
 }
 
 /// The memory it held over time, and the most of it.
@@ -72,7 +84,7 @@ fn used(shared: &Shared, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'st
     let environment = used.environment.as_ref().map(|root| root.display().to_string());
     let rows = [
         ("uses", used.packages.join(", ")),
-        ("from", environment.unwrap_or_default()),
+        ("env", environment.unwrap_or_default()),
         ("CUDA", cuda.collect::<Vec<_>>().join(", ")),
         ("not seen", used.hidden.clone().unwrap_or_default()),
     ];
@@ -87,6 +99,10 @@ fn row<S>(
 ) -> Vec<Line<'static>> {
     match (field.text)(of) {
         Ok(text) => {
+            let text = match field.key {
+                "started" => text.split('.').next().map_or(text.clone(), |time| format!("{time}Z")),
+                _ => text,
+            };
             let text = units.text(&text, field.unit, look.glyphs);
             section(look, field.label, &text, Role::Text, width)
         }

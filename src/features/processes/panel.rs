@@ -1,11 +1,13 @@
 //! Processes on the GPUs: sorted, filtered, as a list or a tree.
 
+use std::collections::HashSet;
+
 use warpscope_probes::process::Process;
 
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, kind, nobody, plain, size, uses};
 use crate::features::processes::{Processes, Row, SORTS, SortBy};
-use crate::widgets::format::Short;
+use crate::widgets::format::{Short, counted};
 use crate::widgets::theme::Role;
 use crate::widgets::{
     Align, Card, CellWriter, Column, Hit, Look, Notice, Severity, Sort, Surface, Table, slot,
@@ -87,7 +89,10 @@ const COLUMNS: &[Spec] = &[
 pub(crate) fn render(view: &Processes, shared: &Shared, mut on: Surface<'_>) {
     let look = on.look;
     let rows = view.rows(&shared.frame);
-    let title = format!("{} of {} processes", rows.len(), shared.frame.processes.len());
+    let all = &shared.frame.processes;
+    let shown = distinct(rows.iter().map(|row| all[row.at].pid));
+    let title =
+        format!("{shown} of {}", counted(distinct(all.iter().map(|one| one.pid)), "process"));
     let filter = format!("/{}", view.filter.text);
     let mut right = vec![look.piece(&title, Role::Muted)];
     if !view.filter.text.is_empty() {
@@ -104,7 +109,12 @@ pub(crate) fn render(view: &Processes, shared: &Shared, mut on: Surface<'_>) {
         true => nobody(&shared.frame),
         false => "No process matches the filter; Esc clears it.".into(),
     };
-    on.cut_top(1).draw(&Notice { look, severity: Severity::Info, text: &text });
+    on.draw(&Notice { look, severity: Severity::Info, text: &text });
+}
+
+/// A process that is on several GPUs counts once.
+fn distinct(pids: impl Iterator<Item = u32>) -> usize {
+    pids.collect::<HashSet<_>>().len()
 }
 
 fn table((view, shared): (&Processes, &Shared), rows: &[Row], mut on: Surface<'_>) {
