@@ -24,7 +24,7 @@ impl Fleet {
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
         self.change(|tab| tab.order = next(ORDERS, tab.order));
         self.cursor.at = 0;
-        say(format!("Machines stand {}.", words(ORDERS, &self.order)))
+        say(format!("Sorted: {}.", words(ORDERS, &self.order)))
     }
 
     fn count_runs(&mut self, _shared: &Shared) -> Vec<Effect> {

@@ -28,7 +28,7 @@ const MUCH: f64 = 700.0;
 /// Every one, in the order of the key.
 pub(super) const METRICS: &[Metric] = &[
     Metric {
-        title: "utilisation %",
+        title: "utilization %",
         value: |fleet, gpu| fleet.value("util_gpu_pct", gpu),
         share: |value| value / 100.0,
         ramp: Ramp::Load,

@@ -36,8 +36,8 @@ enum Order {
 
 const ORDERS: &[(Order, &str)] = &[
     (Order::Name, "by name"),
-    (Order::Worst, "the worst first"),
-    (Order::Value, "the highest value first"),
+    (Order::Worst, "worst first"),
+    (Order::Value, "highest value first"),
 ];
 
 /// What lies over the tab.

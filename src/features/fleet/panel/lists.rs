@@ -1,6 +1,6 @@
 //! What stands beside the map: the worst first, models, owners, and the machine under the cursor.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use warpscope_probes::fleet::{Fleet as Machines, Machine};
 use warpscope_probes::text::printable;
 
@@ -11,7 +11,7 @@ use crate::features::fleet::summary::Share;
 use crate::widgets::format::{percent, watts};
 use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Look, Surface};
+use crate::widgets::{Card, Hit, Look, Surface, text_width};
 
 /// Lines of the smallest card.
 const LEAST: u16 = 3;
@@ -48,8 +48,22 @@ fn problems(tab: &Fleet, machines: &Machines, mut on: Surface<'_>) {
         let good = look.style(Role::Good);
         on.buffer.set_stringn(inner.x, inner.y, "none found", inner.width.into(), good);
     }
-    for (same, row) in grouped(machines, worst).zip(inner.rows()) {
-        on.buffer.set_line(row.x, row.y, &problem_line(machines, same, look), row.width);
+    let groups = grouped(machines, worst).count();
+    let mut spare = usize::from(inner.height).saturating_sub(groups);
+    let mut rows = inner.rows();
+    for same in grouped(machines, worst) {
+        let [place, problem] = problem_pieces(machines, same, look);
+        let is_long = text_width(&place.0) + text_width(&problem.0) > inner.width && spare > 0;
+        spare -= usize::from(is_long);
+        let Some(mut row) = rows.next() else { return };
+        let mut pen = look.pen(on.buffer, row);
+        pen.elide(&place.0, text_width(&place.0), look.style(place.1));
+        if is_long && let Some(next) = rows.next() {
+            row.height = 2;
+            pen = look.pen(on.buffer, next);
+            pen.skip(2);
+        }
+        pen.fit(&problem.0, look.style(problem.1));
         let machine = machines.gpus[same[0].0].machine;
         let place = tab.summary.order.iter().position(|at| *at == machine);
         if let Some(place) = place {
@@ -69,7 +83,12 @@ fn grouped<'a>(
     })
 }
 
-fn problem_line(machines: &Machines, same: &[(usize, Problem)], look: Look<'_>) -> Line<'static> {
+/// Which GPUs, and what is wrong with them.
+fn problem_pieces(
+    machines: &Machines,
+    same: &[(usize, Problem)],
+    look: Look<'_>,
+) -> [(String, Role); 2] {
     let (gpu, problem) = &same[0];
     let member = &machines.gpus[*gpu];
     let name = printable(&machines.machines[member.machine].name);
@@ -79,10 +98,7 @@ fn problem_line(machines: &Machines, same: &[(usize, Problem)], look: Look<'_>) 
         (count, _) => format!(" {count}{}", look.glyphs.times),
     };
     let role = if problem.weight > BAD { Role::Bad } else { Role::Warn };
-    Line::from(vec![
-        Span::styled(format!("{name}{which}  "), look.style(Role::Text)),
-        Span::styled(problem.text.clone(), look.style(role)),
-    ])
+    [(format!("{name}{which}  "), Role::Text), (problem.text.clone(), role)]
 }
 
 fn shares(title: &str, all: &[Share], mut on: Surface<'_>) {

@@ -12,12 +12,10 @@ use crate::features::fleet::summary::machine as mean;
 use crate::features::fleet::{Fleet, ORDERS};
 use crate::features::orders::words;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Look, Shown, Surface};
+use crate::widgets::{Card, Hit, Look, Shown, Surface, text_width};
 
 /// Longest name beside cells.
 const NAME: usize = 16;
-/// Columns of what is told of a machine: utilisation, memory, power, temperature.
-const WIDTHS: [usize; 4] = [9, 20, 8, 6];
 /// Columns that are worth being written in beside the cells.
 const FACTS: usize = 30;
 /// Columns between two machines.
@@ -91,6 +89,7 @@ pub(super) fn render(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: 
     let first = first_row(tab, grid, order.len());
     on.hits.show(Shown { line: first, lines: grid.rows, column: grid.columns });
     let shown = order.iter().enumerate().skip(first * grid.columns).take(grid.rows * grid.columns);
+    let mut said = Vec::new();
     for (place, at) in shown {
         let line = Rect { y: inner.y + offset(place / grid.columns - first), height: 1, ..inner };
         let column = place % grid.columns;
@@ -108,13 +107,14 @@ pub(super) fn render(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: 
         if let Some(column) = grid.facts {
             let rest =
                 Rect { x: line.x + offset(column), width: line.width - offset(column), ..line };
-            told(machines, *at, shared, on.at(rest.intersection(inner)));
+            said.push((*at, rest.intersection(inner)));
         }
         if place == tab.cursor.at {
             on.buffer.set_style(cell, look.theme.selection());
         }
         on.hits.add(cell, Hit::Row(place));
     }
+    told(machines, &said, shared, on);
 }
 
 fn offset(count: usize) -> u16 {
@@ -155,15 +155,24 @@ fn draw(tab: &Fleet, machines: &Machines, at: usize, grid: Grid, mut on: Surface
     }
 }
 
-/// A machine in words, who holds it last.
-fn told(machines: &Machines, at: usize, shared: &Shared, mut on: Surface<'_>) {
-    let (look, machine) = (on.look, &machines.machines[at]);
-    let mut pen = on.pen();
-    for (fact, width) in facts(machines, machine, shared, look).iter().zip(WIDTHS) {
-        let fact = fact.as_deref().unwrap_or_default();
-        pen.put(&format!("{fact:>width$}  "), look.style(Role::Text));
+/// Machines in words, each fact as wide as the widest; who holds a machine comes last.
+fn told(machines: &Machines, said: &[(usize, Rect)], shared: &Shared, mut on: Surface<'_>) {
+    let look = on.look;
+    let fact = |(at, _): &(usize, Rect)| facts(machines, &machines.machines[*at], shared, look);
+    let all: Vec<_> = said.iter().map(fact).collect();
+    let width = |fact: &Option<String>| fact.as_deref().map_or(0, text_width);
+    let widths: [u16; 4] =
+        std::array::from_fn(|at| all.iter().map(|facts| width(&facts[at])).max().unwrap_or(0));
+    for ((at, place), facts) in said.iter().zip(&all) {
+        let mut line = on.at(*place);
+        let mut pen = line.pen();
+        for (fact, widest) in facts.iter().zip(widths).filter(|(_, widest)| *widest > 0) {
+            pen.skip(widest - width(fact));
+            pen.put(fact.as_deref().unwrap_or_default(), look.style(Role::Text)).skip(2);
+        }
+        let owners = held_by(machines, &machines.machines[*at]).unwrap_or_default();
+        pen.fit(&owners, look.style(Role::Muted));
     }
-    pen.fit(&held_by(machines, machine).unwrap_or_default(), look.style(Role::Muted));
 }
 
 fn name(machines: &Machines, at: usize, role: Role, mut on: Surface<'_>) {

@@ -8,8 +8,9 @@ use warpscope_probes::fleet::{Fleet as Machines, State};
 
 use super::Fleet;
 use super::runs::{Run, Runs};
+use super::summary::Summary;
 use crate::features::Shared;
-use crate::widgets::format::{duration, percent, watts};
+use crate::widgets::format::{counted, duration, percent, watts};
 use crate::widgets::layout::{cut_bottom, cut_right};
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Notice, Severity, Surface, draw_text, outcome_role, text_width};
@@ -51,12 +52,18 @@ fn empty(tab: &Fleet, mut on: Surface<'_>) {
     on.draw(&Notice { look: on.look, severity, text });
 }
 
+/// `3 machines, 24 GPUs`; with a filter `1 machine, 1 of 2 GPUs`.
+fn in_view(summary: &Summary, machines: &Machines) -> String {
+    let all: usize = summary.order.iter().map(|at| machines.machines[*at].gpus.len()).sum();
+    let fitting = if summary.gpus < all { format!("{} of ", summary.gpus) } else { String::new() };
+    format!("{}, {fitting}{}", counted(summary.order.len(), "machine"), counted(all, "GPU"))
+}
+
 /// How many there are and how they do, and what the answer cost.
 fn head(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: Surface<'_>) {
     let (look, units) = (on.look, shared.display.units);
     let summary = &tab.summary;
-    let mut facts =
-        vec![(format!("{} machines, {} GPUs", summary.order.len(), summary.gpus), Role::Title)];
+    let mut facts = vec![(in_view(summary, machines), Role::Title)];
     if summary.lost > 0 {
         facts.push((format!("{} lost", summary.lost), Role::Bad));
     }
@@ -71,7 +78,8 @@ fn head(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: Surface<'_>) 
     let cost = &machines.cost;
     if cost.queries > 0 {
         let size = units.bytes(cost.bytes as f64);
-        let text = format!("{} queries, {size}, {:.1} s", cost.queries, cost.seconds);
+        let queries = counted(usize::try_from(cost.queries).unwrap_or(usize::MAX), "query");
+        let text = format!("{queries}, {size}, {:.1} s", cost.seconds);
         facts.push((text, Role::Faint));
     }
     let mut pen = on.pen();
@@ -119,7 +127,7 @@ pub(super) fn runs(runs: &Runs, scroll: usize, on: Surface<'_>) {
     let widest = runs.all.iter().map(|run| run.name.chars().count()).max().unwrap_or(0);
     let widest = widest.min(on.page_width().saturating_sub(24));
     let lines = runs.all.iter().map(|run| run_line(run, runs.gpus, widest, look)).collect();
-    draw_text((format!("What runs on {} GPUs", runs.gpus), lines), scroll, on);
+    draw_text((format!("What runs on {}", counted(runs.gpus, "GPU")), lines), scroll, on);
 }
 
 fn run_line(run: &Run, all: usize, widest: usize, look: Look<'_>) -> Line<'static> {
