@@ -11,7 +11,7 @@ use warpscope_probes::{Frame, Origin, Severity};
 
 use crate::features::Action;
 use crate::shell::App;
-use crate::shell::hosts::{State, state as state_of};
+use crate::shell::hosts::{State, name, state as state_of};
 use crate::shell::keys::Act;
 use crate::shell::tabs::{TABS, Tab};
 use crate::widgets::layout::{cut_bottom, cut_top};
@@ -97,7 +97,8 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
         spans.push(Span::styled(gap.clone(), style(Role::Faint)));
     };
     let frame = &app.shared.frame;
-    if let Some(host) = frame.host.machine.hostname.last() {
+    let is_named_last = app.hosts.are_several();
+    if let Some(host) = frame.host.machine.hostname.last().filter(|_| !is_named_last) {
         say(host.clone(), Role::Muted);
     }
     let (text, role) = driver(frame);
@@ -113,7 +114,8 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
         Origin::Remote { host } => Some(format!("remote {}", among(app, host))),
         Origin::Replay { file, .. } => {
             say(replay(app, file), Role::Info);
-            Some("replay".to_owned())
+            let host = if is_named_last { among(app, name(frame)) } else { String::new() };
+            Some(format!("replay {host}").trim_end().to_owned())
         }
     };
     if let Some(recorded) = &app.recorded {
@@ -211,15 +213,17 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     };
     match line {
         Some((text, role)) => {
-            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.style(role));
+            look.pen(buffer, area).fit(&text, look.style(role));
         }
         None => keys(app, look, area, buffer, hits),
     }
 }
 
 fn typed(app: &App, look: Look<'_>) -> Option<(String, Role)> {
-    let input = app.tabs.get(app.tab).filter()?;
-    Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
+    let tab = app.tabs.get(app.tab);
+    let text = &tab.filter()?.text;
+    let hint = if text.is_empty() { tab.filter_hint() } else { "" };
+    Some((format!(" /{text}{}  {hint}", look.glyphs.cursor), Role::Accent))
 }
 
 /// Whether the cursor is on a GPU that can be removed.
@@ -232,7 +236,7 @@ fn on_what_if(app: &App) -> bool {
 /// Keys that are of use now, with what they do: those of what lies over the tab, or of the tab.
 pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
     let of_popup = match &app.overlay {
-        Some(overlay) => Some(overlay.hints()),
+        Some(overlay) => Some(overlay.hints(app)),
         None => app.has_popup().then(|| app.tabs.get(app.tab).popup_hints()),
     };
     if let Some(hints) = of_popup {

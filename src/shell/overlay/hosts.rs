@@ -1,10 +1,11 @@
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu};
 
+use crate::features::popup::{CLOSE_HINTS, PopupHint};
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::hosts::{State, name, state};
-use crate::widgets::format::{Units, or_absent, percent};
+use crate::widgets::format::{Units, counted, or_absent, percent};
 use crate::widgets::glyphs::Glyphs;
 use crate::widgets::{Menu, Surface};
 
@@ -49,6 +50,11 @@ impl HostsMenu {
         host.map_or_else(Flow::close, |host| Flow::Close(vec![Effect::ShowHost(host)]))
     }
 
+    /// Its keys: without machines there is none to show.
+    pub(super) fn hints(app: &App) -> &'static [PopupHint] {
+        if sorted(app).is_empty() { CLOSE_HINTS } else { &[("enter", "show"), ("esc", "close")] }
+    }
+
     /// Draws it over the body of the screen.
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let frames = sorted(app);
@@ -56,7 +62,7 @@ impl HostsMenu {
         let units = app.shared.display.units;
         let row = |frame: &&Frame| row(frame, widest, units, on.look.glyphs);
         let rows: Vec<_> = frames.iter().map(row).collect();
-        let head = totals(&frames, units);
+        let head = if frames.is_empty() { String::new() } else { totals(&frames, units) };
         let empty = "This machine only: warpscope --host NAME shows others.";
         let menu =
             Menu { title: "Hosts", head: &head, rows: &rows, empty, selected: self.cursor.at };
@@ -130,7 +136,8 @@ fn totals(frames: &[&Frame], units: Units) -> String {
     let memory = load.memory.map_or_else(String::new, |(used, total)| {
         format!(", {} in use", units.bytes_of(Some(used), total))
     });
-    format!("{} hosts{lost}, {} GPUs{busy}{memory}", frames.len(), load.gpus)
+    let (hosts, gpus) = (counted(frames.len(), "host"), counted(load.gpus, "GPU"));
+    format!("{hosts}{lost}, {gpus}{busy}{memory}")
 }
 
 #[cfg(test)]
@@ -166,7 +173,7 @@ mod tests {
             totals(&[&host("a", 80.0), &lost], units),
             "2 hosts, 1 not connected, 2 GPUs, 80% busy, 10.0 / 80.0 GB in use"
         );
-        assert_eq!(totals(&[&lost], units), "1 hosts, 1 not connected, 1 GPUs");
+        assert_eq!(totals(&[&lost], units), "1 host, 1 not connected, 1 GPU");
     }
 
     #[test]

@@ -60,13 +60,13 @@ impl Overlay {
     }
 
     /// Its keys, with what they do.
-    pub(crate) fn hints(&self) -> &'static [PopupHint] {
+    pub(crate) fn hints(&self, app: &App) -> &'static [PopupHint] {
         match self {
             Self::Help(_) => SEARCH_HINTS,
             Self::Notices(_) | Self::ErrorText(_) => CLOSE_HINTS,
             Self::Picker(_) => &[("enter", "add"), ("esc", "close")],
             Self::Palette(_) => &[("enter", "go"), ("esc", "close")],
-            Self::Hosts(_) => &[("enter", "show"), ("esc", "close")],
+            Self::Hosts(_) => HostsMenu::hints(app),
             Self::Options(_) => options::HINTS,
         }
     }
