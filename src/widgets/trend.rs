@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 use ratatui::widgets::Widget;
 
 use super::canvas::Canvas;
@@ -205,10 +206,12 @@ impl Trend<'_> {
         for (step, label) in self.steps.iter().zip(labels) {
             let column = plot.x + self.column(scale, step.at);
             let style = self.look.style(step.role);
+            // Underlined, a vertical line is a ladder.
+            let line = style.remove_modifier(Modifier::UNDERLINED);
             for y in plot.top()..plot.bottom() {
                 let cell = &mut buffer[(column, y)];
                 if cell.symbol() == " " {
-                    cell.set_symbol(self.look.glyphs.vertical).set_style(style);
+                    cell.set_symbol(self.look.glyphs.vertical).set_style(line);
                 }
             }
             if let Some((row, x)) = label {

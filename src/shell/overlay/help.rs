@@ -84,10 +84,32 @@ fn symbols(look: Look<'_>) -> Vec<(String, Vec<Entry>)> {
 fn row(look: Look<'_>, (sign, role, meaning): &Entry, width: usize) -> Vec<Line<'static>> {
     let room = width.saturating_sub(KEYS).max(1);
     let pad = (KEYS - 2).saturating_sub(usize::from(text_width(sign)));
-    let head = Span::styled(format!("{:pad$}{sign}  ", ""), look.style(*role));
+    let blank = |columns: usize| Span::raw(" ".repeat(columns));
+    let sign = Span::styled(sign.clone(), look.style(*role));
     let text = |text: String| Span::styled(text, look.style(Role::Text));
     let mut words = wrap(meaning, room).into_iter();
-    let first = Line::from(vec![head, text(words.next().unwrap_or_default())]);
+    let first =
+        Line::from(vec![blank(pad), sign, blank(2), text(words.next().unwrap_or_default())]);
     let more = words.map(|words| Line::from(text(format!("{:KEYS$}{words}", ""))));
     std::iter::once(first).chain(more).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::style::Modifier;
+
+    use super::*;
+    use crate::widgets::glyphs::Glyphs;
+    use crate::widgets::theme::{ColorDepth, Theme};
+
+    #[test]
+    fn blanks_are_never_underlined() {
+        let theme = Theme::default().at_depth(ColorDepth::None);
+        let look = Look::new(&theme, Glyphs::ascii());
+        let lines = row(look, &("!".to_owned(), Role::WrongOutput, "wrong output"), 60);
+        for span in lines.iter().flat_map(|line| &line.spans) {
+            let underlined = span.style.add_modifier.contains(Modifier::UNDERLINED);
+            assert_eq!(underlined, span.content == "!", "{span:?}");
+        }
+    }
 }
