@@ -4,7 +4,6 @@ use warpscope_probes::gpu::Presence;
 
 use super::graphs;
 use super::model::{Card, Fact, Meter, Summary};
-use crate::engine::Outcome;
 use crate::features::Shared;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
@@ -167,27 +166,24 @@ pub(super) fn summary(
 
 /// Columns [`counts`] takes.
 pub(super) fn counts_width(summary: &Summary) -> u16 {
-    columns_of(&summary.counts)
+    columns_from(summary, 0)
 }
 
-fn columns_of(counts: &[(Outcome, usize)]) -> u16 {
-    counts.iter().map(|(_, count)| 2 + text_width(&Short::of(*count))).sum()
+/// Columns of the outcomes that are so bad or worse.
+fn columns_from(summary: &Summary, least: u8) -> u16 {
+    let shown = summary.counts.iter().filter(|(outcome, _)| outcome.severity() >= least);
+    shown.map(|(_, count)| 2 + text_width(&Short::of(*count))).sum()
 }
 
-/// How many of each outcome: symbol and number. Where not all fit, the mildest outcomes are left out; no number is cut.
+/// How many of each outcome: symbol and number. Where not all fit, the mildest are left out; no number is cut.
 pub(crate) fn counts(look: Look<'_>, pen: &mut CellWriter<'_>, summary: &Summary) {
-    let (room, mut shown) = (pen.rest(), &summary.counts[..]);
-    let fits = |shown: &[(Outcome, usize)]| match shown.len() == summary.counts.len() {
-        true => columns_of(shown) <= room,
-        false => columns_of(shown) + 2 <= room,
-    };
-    while !shown.is_empty() && !fits(shown) {
-        shown = &shown[1..];
-    }
-    if shown.len() < summary.counts.len() && room > 1 {
+    let room = pen.rest();
+    let fits = |least: &u8| columns_from(summary, *least) + if *least > 0 { 2 } else { 0 } <= room;
+    let least = (0..u8::MAX).find(fits).unwrap_or(u8::MAX);
+    if least > 0 && room > 1 {
         pen.skip(1).glyph(look.glyphs.ellipsis, look.style(Role::Muted));
     }
-    for (outcome, count) in shown {
+    for (outcome, count) in summary.counts.iter().filter(|row| row.0.severity() >= least) {
         let style = look.style(outcome_role(*outcome));
         pen.skip(1).glyph(outcome.symbol(!look.glyphs.is_unicode), style);
         pen.put(&Short::of(*count), style);
@@ -199,6 +195,7 @@ mod tests {
     use ratatui::buffer::Buffer;
 
     use super::*;
+    use crate::engine::Outcome;
     use crate::widgets::glyphs::Glyphs;
     use crate::widgets::svg;
     use crate::widgets::theme::Theme;
@@ -216,6 +213,6 @@ mod tests {
             svg::text(&buffer).trim().to_owned()
         };
         assert_eq!((shown(13), shown(12)), ("+120 x86 ?12".into(), "~ x86 ?12".into()));
-        assert_eq!((shown(9), shown(5)), ("~ ?12".into(), "~".into()));
+        assert_eq!((shown(9), shown(5)), ("~ x86".into(), "~".into()));
     }
 }

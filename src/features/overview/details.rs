@@ -174,7 +174,10 @@ impl Rows<'_> {
     /// A value that has its lines to itself.
     fn long(&self, row: &Row, head: Span<'static>, label: usize) -> Vec<Line<'static>> {
         let indent = Span::raw(" ".repeat(label));
-        let texts = wrap(&row.text, self.width.saturating_sub(label)).into_iter();
+        let mut texts = wrap(&row.text, self.width.saturating_sub(label));
+        if texts.is_empty() {
+            texts.push(String::new());
+        }
         let value = |text| Span::styled(text, self.look.style(row.role));
         let heads = std::iter::once(head).chain(std::iter::repeat(indent));
         let mut lines: Vec<_> =
