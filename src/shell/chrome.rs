@@ -171,7 +171,7 @@ fn replay(app: &App, file: &str) -> String {
         let paused = if at.paused { " paused" } else { "" };
         let damaged = match at.damaged {
             0 => String::new(),
-            lines => format!(" ({lines} damaged lines left out)"),
+            lines => format!(" ({} left out)", format::counted(lines, "damaged line")),
         };
         format!(" {:.0}/{:.0} s x{}{paused}{damaged}", at.at_s, at.length_s, at.speed)
     });

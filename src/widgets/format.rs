@@ -188,9 +188,9 @@ pub fn count(value: f64) -> Short {
 }
 
 /// `1 GPU`, `3 GPUs`, `2 processes`, `4 queries`: how many there are of something countable.
-pub fn counted(count: usize, noun: &str) -> String {
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    match (count == N::from(1), noun.strip_suffix('y')) {
+        (true, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{count} {stem}ies"),
         _ if noun.ends_with('s') => format!("{count} {noun}es"),
         _ => format!("{count} {noun}s"),
@@ -412,13 +412,14 @@ mod tests {
 
     #[test]
     fn one_is_singular() {
-        let read = |count, noun| counted(count, noun);
-        assert_eq!((read(1, "GPU"), read(0, "GPU")), ("1 GPU".into(), "0 GPUs".into()));
-        assert_eq!(
-            (read(1, "process"), read(2, "process")),
-            ("1 process".into(), "2 processes".into())
-        );
-        assert_eq!((read(1, "query"), read(4, "query")), ("1 query".into(), "4 queries".into()));
+        let cases = [
+            ("GPU", ["0 GPUs", "1 GPU", "2 GPUs"]),
+            ("process", ["0 processes", "1 process", "2 processes"]),
+            ("query", ["0 queries", "1 query", "2 queries"]),
+        ];
+        for (noun, texts) in cases {
+            assert_eq!([0_u32, 1, 2].map(|count| counted(count, noun)), texts);
+        }
     }
 
     #[test]

@@ -135,11 +135,11 @@ fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
                 count => format!(", {count} tainted left out"),
             };
             format!(
-                "{}, quartiles {} to {}, {} samples{tainted}",
+                "{}, quartiles {} to {}, {}{tainted}",
                 time(all.median),
                 time(all.lower),
                 time(all.upper),
-                side.samples
+                format::counted(side.samples, "sample")
             )
         }
         None => "no clean sample".to_owned(),

@@ -78,7 +78,7 @@ fn head(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: Surface<'_>) 
     let cost = &machines.cost;
     if cost.queries > 0 {
         let size = units.bytes(cost.bytes as f64);
-        let queries = counted(usize::try_from(cost.queries).unwrap_or(usize::MAX), "query");
+        let queries = counted(cost.queries, "query");
         let text = format!("{queries}, {size}, {:.1} s", cost.seconds);
         facts.push((text, Role::Faint));
     }

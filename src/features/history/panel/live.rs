@@ -69,10 +69,7 @@ fn draw(run: &LiveRun, mut on: Surface<'_>) {
 /// How long it runs, what came of it, and how it ended.
 fn state(run: &LiveRun) -> String {
     let lasted = format::duration(run.lasted_ms() as f64 / 1e3);
-    let samples = match run.samples {
-        1 => "1 sample".to_owned(),
-        count => format!("{count} samples"),
-    };
+    let samples = format::counted(run.samples, "sample");
     let ended = match &run.end {
         None if run.is_over => ", stopped before its end".to_owned(),
         None => String::new(),
