@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::process::Process;
 
+use super::Overview;
 use super::lines::LEAST_PROCESSES;
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, nobody, plain, size};
@@ -22,6 +23,9 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("CONTAINER", 9, 14).rank(4),
     Column::new("COMMAND", 16, 40).grows(),
 ];
+
+/// Position of the column that marks processes of the selected GPU.
+const GPU: usize = 0;
 
 /// Position of the column the list is sorted by.
 const MEMORY: usize = 4;
@@ -56,7 +60,7 @@ fn sorted(processes: &[Process]) -> Vec<&Process> {
 }
 
 /// Draws the list, if it has room for its head and a process; or that there is none.
-pub(super) fn render(shared: &Shared, first: usize, on: Surface<'_>) {
+pub(super) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
     let look = on.look;
     let rows = sorted(&shared.frame.processes);
     let area = inset(on.area);
@@ -73,17 +77,20 @@ pub(super) fn render(shared: &Shared, first: usize, on: Surface<'_>) {
         (0..COLUMNS.len()).filter(|column| contained || *column != CONTAINER).collect();
     let columns: Vec<_> = shown.iter().map(|column| COLUMNS[*column]).collect();
     let mut table = Table::new(look, &columns, rows.len());
-    table.offset = first;
+    table.offset = tab.first_process;
     table.sort = Some((MEMORY, Sort::Down));
+    let selected = tab.selected(&shared.frame).filter(|_| shared.frame.gpus.len() > 1);
+    let is_selected = |process: &Process| selected.is_some_and(|gpu| gpu.key == process.gpu);
     table.render(area, on.buffer, |row, column, pen| {
         let (text, role) = cell(shared, rows[row], shown[column]);
-        pen.fit(&text, look.style(role));
+        let is_marked = shown[column] == GPU && is_selected(rows[row]);
+        pen.fit(&text, look.style(if is_marked { Role::Accent } else { role }));
     });
 }
 
 fn cell(shared: &Shared, process: &Process, column: usize) -> (String, Role) {
     match column {
-        0 => (gpu(&shared.frame, process), Role::Muted),
+        GPU => (gpu(&shared.frame, process), Role::Muted),
         1 => (process.pid.to_string(), Role::Text),
         2 => plain(&process.host.user),
         3 => plain(&process.usage.sm_pct),

@@ -50,7 +50,7 @@ pub(crate) fn render(shared: &Shared, tab: &Overview, mut on: Surface<'_>) {
         }
         None => compact(shared, (&cards, selected, reading), &mut on),
     }
-    users::render(shared, tab.first_process, on);
+    users::render(shared, tab, on);
 }
 
 /// What identical GPUs have in common, above them; beside each where that would take too much room.
