@@ -142,10 +142,10 @@ mod tests {
         shared.frame = shown;
         let names: Vec<_> = hosts.frames(&shared).into_iter().map(name).collect();
         assert_eq!(names, ["a", "b"]);
-        let of_many = ["b10", "b2"].map(|host| hosts.take(of(host, 1), &shared));
+        let of_many = ["c10", "c2"].map(|host| hosts.take(of(host, 1), &shared));
         assert_eq!(of_many, [None, None]);
         let names: Vec<_> = hosts.frames(&shared).into_iter().map(name).collect();
-        assert_eq!(names, ["a", "b", "b2", "b10"]);
+        assert_eq!(names, ["a", "b", "c2", "c10"]);
         assert_eq!(hosts.show("c", &mut shared), None);
     }
 }

@@ -198,3 +198,13 @@ fn who_holds_a_machine_is_told_once_and_memory_where_it_is_known() {
     assert!(text.contains("held by ada, grace") && !text.contains("grace, ada"), "{text}");
     assert!(text.contains("2.0 / 8.0 GB") && !text.contains("iB"), "{text}");
 }
+
+#[test]
+fn a_filter_counts_what_it_lets_through_of_the_machines_in_view() {
+    let util: &[Option<f64>] = &[Some(1.0), Some(80.0), Some(90.0), Some(90.0)];
+    let mut tab = tab(machines(&["a", "b"], &[("util_gpu_pct", util)]));
+    assert!(drawn(&tab, (120, 30)).contains("2 machines, 4 GPUs"));
+    tab.change(|tab| tab.filter.text = "util<5".to_owned());
+    let text = drawn(&tab, (120, 30));
+    assert!(text.contains("1 machine, 1 of 2 GPUs"), "{text}");
+}
