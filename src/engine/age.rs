@@ -22,8 +22,10 @@ pub(super) fn age(base: &RuleBase, framework: &str, asked: &str) -> Option<Age> 
     let framework = base.framework(framework)?;
     let (version, newest): (Version, Version) =
         (asked.parse().ok()?, framework.version.as_deref()?.parse().ok()?);
-    if version.compare(&newest)? == Ordering::Greater {
-        return Some(Age::Newer);
+    match version.compare(&newest)? {
+        Ordering::Greater => return Some(Age::Newer),
+        Ordering::Equal => return None,
+        Ordering::Less => {}
     }
     let unreleased = framework.packages.contains(&framework.id)
         && releases::exists(&framework.id, asked) == Some(false);
@@ -67,4 +69,21 @@ fn asked<'a>(answer: &'a Answer<'_>, rule: &Rule) -> Option<&'a str> {
         return answer.question.version.as_deref();
     }
     answer.matches.settings().get(&rule.framework)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_version_of_the_rules_is_not_out_of_date() {
+        let base = RuleBase::builtin();
+        for framework in base.frameworks() {
+            let newest = framework.version.as_deref();
+            let found = newest.and_then(|newest| age(base, &framework.id, newest));
+            assert_eq!(found, None, "{}", framework.id);
+        }
+        assert_eq!(age(base, "vllm", "99.0"), Some(Age::Newer));
+        assert_eq!(age(base, "vllm", "0.0.1.2.3"), Some(Age::Unreleased));
+    }
 }
