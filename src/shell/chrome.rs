@@ -12,7 +12,7 @@ use warpscope_probes::{Frame, Origin, Severity};
 use crate::features::Action;
 use crate::shell::App;
 use crate::shell::hosts::{State, name, state as state_of};
-use crate::shell::keys::Act;
+use crate::shell::keys::{Act, Row};
 use crate::shell::tabs::{TABS, Tab};
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
@@ -245,15 +245,19 @@ pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
     let notices = &app.shared.frame.notices;
     let loud = notices.iter().filter(|notice| notice.severity > Severity::Info).count();
     let removes = Act::Shell(Action::RemoveWhatIf);
+    // On Bench nothing opens, and left and right choose the device.
+    let hint = |row: &Row| match (row.act, app.tab) {
+        (Act::Shell(Action::Open), Tab::Bench) => "",
+        (Act::Shell(Action::Right), Tab::Bench) => "device",
+        _ => row.spec.hint,
+    };
     app.keymap
         .rows()
-        .filter(|(row, keys)| {
-            !row.spec.hint.is_empty() && app.is_active(row.scope) && !keys.is_empty()
-        })
+        .filter(|(row, keys)| !hint(row).is_empty() && app.is_active(row.scope) && !keys.is_empty())
         .filter(|(row, _)| row.act != removes || on_what_if(app))
         .map(|(row, keys)| match (row.spec.id, loud) {
             ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", row.spec.hint)),
-            _ => (keys[0].to_string(), row.spec.hint.to_owned()),
+            _ => (keys[0].to_string(), hint(row).to_owned()),
         })
         .collect()
 }

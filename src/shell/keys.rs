@@ -70,8 +70,8 @@ const MOVING: &[Row] = keys! {
     A::Close, "close", Global, ["esc"], "", "Close what is open; clears a filter. Never leaves.";
     A::Up, "up", Global, ["up", "k"], "", "Up.";
     A::Down, "down", Global, ["down", "j"], "", "Down.";
-    A::Left, "left", Global, ["left", "h"], "", "Left; on Overview the value of the graphs further back, in a recording ten seconds back.";
-    A::Right, "right", Global, ["right", "l"], "", "Right; on Overview towards now, in a recording ten seconds forward.";
+    A::Left, "left", Global, ["left", "h"], "", "Left; on Overview the value of the graphs further back, on Bench the device before, in a recording ten seconds back.";
+    A::Right, "right", Global, ["right", "l"], "", "Right; on Overview towards now, on Bench the next device, in a recording ten seconds forward.";
     A::PageUp, "page_up", Global, ["pgup", "ctrl-u"], "", "A page up.";
     A::PageDown, "page_down", Global, ["pgdn", "ctrl-d"], "", "A page down.";
     A::First, "first", Global, ["home", "g"], "", "To the first.";
@@ -91,7 +91,7 @@ const DOING: &[Row] = keys! {
     A::Notices, "notices", Global, ["n"], "notices", "Problems found, and what to do about them.";
     A::Record, "record", Global, ["R"], "", "Record what is shown into a file; again to stop.";
     A::Options, "options", Global, ["o", "f2"], "options", "Options: theme, graphs, panels, units, interval; w there writes them to the configuration.";
-    A::Palette, "palette", Global, [":", "ctrl-p"], "", "Find a GPU, framework, option or action by name.";
+    A::Palette, "palette", Global, [":", "ctrl-p"], "", "Find a GPU, tab, framework, configuration, option or action by name.";
     A::Explain, "explain", Global, ["e"], "explain", "Explain an error whose text is pasted here; pasting it anywhere does the same.";
     A::Hosts, "hosts", Global, ["H"], "", "The machines read by --host, to show another one.";
     A::Layout, "layout", Global, ["L"], "", "Next layout of the configuration: its panels, graphs, their span and columns.";

@@ -41,7 +41,7 @@ fn path(results: &Results, (profile, way): (&'static str, Precision), on: Surfac
     if shown.is_empty() {
         let waits = match results.absent(way) {
             Some(why) => format!("It is not run: {why}."),
-            None => "Its text appears here once it has been measured.".to_owned(),
+            None => "The text it writes appears here once it has been measured.".to_owned(),
         };
         return list((label(way), way.title), &[("", waits)], on);
     }

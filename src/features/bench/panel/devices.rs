@@ -27,10 +27,15 @@ const RATES: usize = 3;
 /// Height from which on there is a frame.
 pub(crate) const FRAMED: u16 = 30;
 
-/// Lines of the list: the head, some GPUs, the CPU, and a frame where there is room.
-pub(crate) fn height(gpus: usize, room: u16) -> u16 {
+/// Lines of what is below the list while nothing is measured.
+const BELOW: u16 = 14;
+
+/// Lines of the list: the head, some GPUs, the CPU, and a frame where there is room. While the selected device shows no
+/// figure, the list has what that does not need.
+pub(crate) fn height(gpus: usize, room: u16, measured: bool) -> u16 {
     let gpus = u16::try_from(gpus).unwrap_or(u16::MAX);
-    let shown = gpus.min((room.saturating_sub(18) / 2).clamp(2, 16));
+    let spare = if measured { room.saturating_sub(18) / 2 } else { room.saturating_sub(BELOW) };
+    let shown = gpus.min(spare.clamp(2, 16));
     (2 + shown + if room >= FRAMED { 2 } else { 0 }).min(room)
 }
 
@@ -44,7 +49,11 @@ pub(crate) fn render(state: &Bench, gpus: &[&Gpu], framed: bool, mut on: Surface
     }
     let cpu = cut_bottom(&mut on.area, 1);
     let selected = state.device.at;
-    let mut table = Table::new(look, COLUMNS, gpus.len());
+    // Without a figure the reasons have all the room.
+    let measured = gpus.iter().filter_map(|gpu| state.devices.get(&gpu.key));
+    let measured = measured.chain([state.devices.cpu()]).any(|device| !device.results.is_empty());
+    let columns = if measured { COLUMNS } else { &COLUMNS[..RATES] };
+    let mut table = Table::new(look, columns, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
     let layout = table.draw(on.at(on.area), Hit::Gpu, |row, column, pen| {
         if let Some(bench) = state.devices.get(&gpus[row].key) {
@@ -107,14 +116,15 @@ fn cell(
             pen.fit(name, look.style(Role::Text));
         }
         1 => {
-            let (word, role) = stage::word(bench);
+            let (word, role, _) = stage::of(gpu, bench, state.devices.now());
             pen.fit(word, look.style(role));
         }
         2 => {
             if results.is_simulated() {
                 pen.put("simulated; ", look.style(Role::Warn));
             }
-            pen.fit(&stage::why(bench, state.devices.now()), look.style(Role::Text));
+            let (.., why) = stage::of(gpu, bench, state.devices.now());
+            pen.fit(&why, look.style(Role::Text));
         }
         7 if gpu.is_none() => {}
         7 => {
@@ -149,6 +159,12 @@ fn rate(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_gpus_are_listed_on_a_small_screen_until_there_is_more_to_show() {
+        assert_eq!((height(8, 22, false), height(8, 22, true)), (10, 4));
+        assert_eq!((height(1, 22, false), height(40, 22, false)), (3, 10));
+    }
 
     #[test]
     fn every_column_of_a_rate_is_headed_by_its_format() {

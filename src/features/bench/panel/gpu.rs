@@ -18,7 +18,7 @@ const ROWS: u16 = 8;
 /// Draws everything about one GPU.
 pub(crate) fn render(state: &Bench, (gpu, bench): (&Gpu, &Device), mut on: Surface<'_>) {
     let look = on.look;
-    let facts = facts(state, bench, look);
+    let facts = facts(state, (gpu, bench), look);
     let needed = FIXED + ROWS + facts.len() as u16;
     let spare = on.area.height.saturating_sub(needed);
     let below = if spare >= 4 { (spare / 4).clamp(4, 10).min(spare) } else { 0 };
@@ -51,10 +51,9 @@ pub(crate) fn render(state: &Bench, (gpu, bench): (&Gpu, &Device), mut on: Surfa
 type Fact = (String, Role);
 
 /// What is always said of a GPU, most important first, a line each.
-fn facts(state: &Bench, bench: &Device, look: Look<'_>) -> Vec<Vec<Fact>> {
+fn facts(state: &Bench, (gpu, bench): (&Gpu, &Device), look: Look<'_>) -> Vec<Vec<Fact>> {
     let gap = || (format!(" {} ", look.glyphs.separator), Role::Faint);
-    let (word, role) = stage::word(bench);
-    let why = stage::why(bench, state.devices.now());
+    let (word, role, why) = stage::of(Some(gpu), bench, state.devices.now());
     let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
     let mut second = Vec::new();
     if let Some(window) = &bench.window {

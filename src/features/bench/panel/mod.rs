@@ -41,7 +41,9 @@ pub(crate) fn render(state: &Bench, frame: &Frame, mut on: Surface<'_>) {
     let gpus: Vec<&Gpu> = state.gpus(frame).collect();
     if !gpus.is_empty() {
         let room = on.area.height;
-        let list = on.cut_top(devices::height(gpus.len(), room));
+        let selected = state.selected_gpu(frame).map_or(state.devices.cpu(), |(_, device)| device);
+        let measured = !selected.results.is_empty();
+        let list = on.cut_top(devices::height(gpus.len(), room, measured));
         devices::render(state, &gpus, room >= devices::FRAMED, list);
     }
     match state.selected_gpu(frame) {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use warpscope_probes::Gpu;
+use warpscope_probes::gpu::Presence;
+
 use crate::features::bench::device::Device;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
@@ -15,6 +18,19 @@ pub(crate) fn word(device: &Device) -> (&'static str, Role) {
         Stage::Burst { .. } => ("BURST", Role::Good),
         Stage::Cooldown { .. } => ("COOL", Role::Muted),
     }
+}
+
+/// The stage of a GPU, and why: one that is lost waits for nothing.
+pub(crate) fn of(
+    gpu: Option<&Gpu>,
+    device: &Device,
+    now: Duration,
+) -> (&'static str, Role, String) {
+    if gpu.is_some_and(|gpu| gpu.presence == Presence::Lost) {
+        return ("LOST", Role::Bad, "the driver lost it".to_owned());
+    }
+    let (word, role) = word(device);
+    (word, role, why(device, now))
 }
 
 /// Why, and what comes next.
