@@ -176,6 +176,12 @@ impl Verdicts {
         (outcome.is_bad(), unsure, fits, outcome.severity(), -(speed * 1000.0) as i64)
     }
 
+    /// Whether the model fits a row that runs in a column only within the error of the prediction.
+    pub fn is_tight(&self, row: usize, column: usize) -> bool {
+        let runs = || self.cell(row, column).is_some_and(|cell| !cell.outcome.is_bad());
+        self.planned.fits(row, column) == Some(Fits::Tight) && runs()
+    }
+
     /// What to say of several rows in one cell of a column: the worst that happens, and how often it is as bad.
     pub fn gist(&self, rows: &[usize], column: usize) -> Option<(Outcome, usize)> {
         let outcomes = || rows.iter().filter_map(|row| Some(self.cell(*row, column)?.outcome));

@@ -57,12 +57,9 @@ impl Why {
     /// The chain, the evidence, the message, the ways out.
     fn draw(&self, state: &Compat, on: Surface<'_>) {
         let Some(verdict) = state.selected_verdict() else { return };
+        let Some(Line::Row(row)) = state.selected_line() else { return };
         let page = panel::whole(state, on.look, self.fix, on.page_width());
-        let fits = match state.selected_line() {
-            Some(Line::Row(row)) => state.verdicts.planned.fits(row, state.view.column.at),
-            _ => None,
-        };
-        let title = panel::title(on.look, &verdict, fits);
+        let title = panel::title(on.look, &verdict, (state, row));
         let title = title.each_ref().map(|(text, role)| on.look.piece(text, *role));
         let focus = if self.follow { page.lines_of(Hit::Row(self.fix)) } else { None };
         draw_page(&title, &page, (self.scroll.0, focus), on);

@@ -73,11 +73,23 @@ fn symbols(look: Look<'_>) -> Vec<(String, Vec<Entry>)> {
     let text = |(symbol, words): (&str, &'static str)| (symbol.to_owned(), Role::Text, words);
     let clocks = [("T", "slowed by heat"), ("P", "slowed by power")];
     let how = |how: &How| (how.symbol(is_ascii).to_owned(), Role::Text, how.words());
+    let fits_barely = (
+        look.glyphs.tight.to_owned(),
+        Role::Warn,
+        "tight: the model fits only within the error of the prediction",
+    );
+    let weights = [
+        ("clean", "weights of ordinary size"),
+        ("glm4", "weights that lead to a value too large for fp16, as GLM-4 does"),
+        ("f16acc16", "products of fp16 that are also summed in fp16"),
+    ];
+    let outcomes = OUTCOMES.iter().map(|row| outcome(&row.0)).chain([fits_barely]);
     vec![
-        ("Outcomes".to_owned(), OUTCOMES.iter().map(|row| outcome(&row.0)).collect()),
+        ("Outcomes".to_owned(), outcomes.collect()),
         ("Evidence, behind an outcome".to_owned(), evidence.map(text).into()),
         ("Number formats".to_owned(), HOWS.iter().map(|row| how(&row.0)).collect()),
         ("Below the graph of clocks".to_owned(), clocks.map(text).into()),
+        ("What Bench measures".to_owned(), weights.map(text).into()),
     ]
 }
 

@@ -19,7 +19,13 @@ const INDENT: usize = 4;
 const LEAST_MORE: usize = 5;
 
 /// Outcome, and what it is the outcome of. A model that does not fit is no better off where the rules allow it.
-pub(crate) fn title(look: Look<'_>, verdict: &Verdict, fits: Option<Fits>) -> [(String, Role); 2] {
+pub(crate) fn title(
+    look: Look<'_>,
+    verdict: &Verdict,
+    (state, row): (&Compat, usize),
+) -> [(String, Role); 2] {
+    let column = state.view.column.at;
+    let fits = state.verdicts.planned.fits(row, column);
     let (symbol, words, role) = match fits.filter(|_| !verdict.outcome.is_bad()) {
         Some(Fits::DoesNotFit) => (symbol(look, Outcome::Fails), "does not fit", Role::Fails),
         Some(Fits::Tight) => (tight(look), "tight", Role::Warn),
@@ -28,7 +34,8 @@ pub(crate) fn title(look: Look<'_>, verdict: &Verdict, fits: Option<Fits>) -> [(
             (symbol(look, outcome), outcome.words(), outcome_role(outcome))
         }
     };
-    let what = format!("  {} {} on {}", named(verdict), verdict.config, verdict.gpu);
+    let gpus = state.verdicts.columns.name(column);
+    let what = format!("  {} {} on {gpus}", named(verdict), verdict.config);
     [(format!("{symbol} {words}"), role), (what, Role::Title)]
 }
 
@@ -52,7 +59,10 @@ pub(crate) fn pane(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     let (title, fact, mut page, more) = match (state.selected_line(), &verdict) {
         (Some(Line::Row(row)), Some(verdict)) => {
             let column = state.view.column.at;
-            let mut page = part(look, width, |w| plan::write(w, state, row, column, false));
+            let mut page = part(look, width, |w| {
+                plan::write(w, state, row, column, false);
+                start(w, state, row, verdict);
+            });
             let left = height.saturating_sub(page.lines.len());
             if left > 0 {
                 page.append(short(look, verdict, (width, left)));
@@ -60,12 +70,12 @@ pub(crate) fn pane(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
             let gpu = state.gpu().and_then(|at| shared.frame.gpus.get(at));
             let is_there = gpu.is_none_or(|gpu| gpu.presence != Presence::WhatIf);
             let what_if = if is_there { "" } else { "what-if, " };
-            let title = title(look, verdict, state.verdicts.planned.fits(row, column)).to_vec();
+            let title = title(look, verdict, (state, row)).to_vec();
             (title, format!("{what_if}{}", verdict.told_by()), page, "enter shows all")
         }
-        (Some(Line::Head { group, rows, .. }), _) => {
+        (Some(Line::Head { group, rows, folded }), _) => {
             let (title, fact, page) = framework(state, look, (group, &rows), width);
-            (title, fact, page, "enter folds")
+            (title, fact, page, if folded { "enter unfolds" } else { "enter folds" })
         }
         _ => return,
     };
@@ -138,6 +148,14 @@ fn symptom(w: &mut PageWriter<'_>, verdict: &Verdict) {
     w.labelled("you see", verdict.symptom.as_deref().unwrap_or(""), Role::Bad);
 }
 
+/// The command that starts a row, which is copied where there is nothing to mend.
+fn start(w: &mut PageWriter<'_>, state: &Compat, row: usize, verdict: &Verdict) {
+    if let Some(start) = state.verdicts.start(row, state.view.column.at) {
+        let label = if verdict.fix.is_some() { "start" } else { "start (y)" };
+        w.pasted(label, start.trim(), w.look.style(Role::Good));
+    }
+}
+
 /// The cheapest way out.
 fn first_fix(w: &mut PageWriter<'_>, verdict: &Verdict) {
     let Some(fix) = &verdict.fix else { return };
@@ -150,6 +168,7 @@ pub(crate) fn whole(state: &Compat, look: Look<'_>, chosen: usize, width: usize)
     let mut all = part(look, width, |w| {
         if let Some(Line::Row(row)) = state.selected_line() {
             plan::write(w, state, row, state.view.column.at, true);
+            start(w, state, row, &verdict);
         }
     });
     if !all.lines.is_empty() {

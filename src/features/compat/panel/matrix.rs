@@ -8,7 +8,7 @@ use warpscope_probes::gpu::Presence;
 use super::grid::{Grid, GridRequest};
 use super::names::{lead, named, whole_name};
 use super::{origin_word, rows_of};
-use crate::engine::plan::{Fits, Way, gib};
+use crate::engine::plan::{Fits, Plan, Way, gib};
 use crate::engine::{Cell, Level, Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::{Compat, Line};
@@ -26,7 +26,7 @@ const WORDY: u16 = 14;
 const NAME: u16 = 13;
 /// Columns of a cell with room for a figure beside the verdict, and those that are asked for where there are figures.
 const ROOMY: u16 = 9;
-const FIGURES: u16 = 10;
+const FIGURES: u16 = 11;
 /// Columns a configuration stands in from the name of its framework.
 const INDENT: u16 = 2;
 
@@ -312,8 +312,10 @@ impl<'a> Matrix<'a> {
             let count = Short::of(count);
             let mut place = on.at(inner(self.place(column, line)));
             let style = look.style(outcome_role(outcome));
+            let figures = self.has_figures(place.area);
             let mut pen = place.pen();
-            pen.skip(pen.rest().saturating_sub(1 + text_width(&count)) / 2);
+            let middle = pen.rest().saturating_sub(1 + text_width(&count)) / 2;
+            pen.skip(if figures { 1 } else { middle });
             pen.glyph(symbol(look, outcome), style).put(&count, style);
         }
     }
@@ -336,23 +338,28 @@ impl<'a> Matrix<'a> {
         for column in self.grid.columns() {
             let Some(cell) = state.verdicts.cell(row, column) else { continue };
             let mut place = on.at(inner(self.place(column, line)));
-            let roomy = place.area.width >= ROOMY;
+            let figures = self.has_figures(place.area);
             let mut pen = place.pen();
-            match state.verdicts.planned.way(row, column).filter(|_| roomy) {
-                Some(way) => planned(look, &mut pen, way, &cell),
-                None => {
-                    pen.align = Align::Center;
-                    verdict_cell(look, &mut pen, &cell);
-                }
+            if figures {
+                planned(look, &mut pen, state.verdicts.planned.way(row, column), &cell);
+            } else {
+                pen.align = Align::Center;
+                verdict_cell(look, &mut pen, &cell);
             }
         }
+    }
+
+    /// Whether figures stand beside the verdicts, which then all begin in one column.
+    fn has_figures(&self, cell: Rect) -> bool {
+        cell.width >= ROOMY && self.state.verdicts.planned.is_there()
     }
 }
 
 /// A verdict with the speed of the model, or with the memory it lacks.
-fn planned(look: Look<'_>, pen: &mut CellWriter<'_>, way: &Way, cell: &Cell) {
+fn planned(look: Look<'_>, pen: &mut CellWriter<'_>, way: Option<&Way>, cell: &Cell) {
     let outcome = cell.outcome;
     pen.skip(1);
+    let Some(way) = way else { return verdict_cell(look, pen, cell) };
     if way.fits() == Fits::Tight && !outcome.is_bad() {
         let letter = cell.level.map_or("", Level::letter);
         pen.glyph(tight(look), look.style(Role::Warn)).put(letter, look.style(Role::Muted));
@@ -360,13 +367,22 @@ fn planned(look: Look<'_>, pen: &mut CellWriter<'_>, way: &Way, cell: &Cell) {
         verdict_cell(look, pen, cell);
     }
     let text = match (way.fits(), &way.plan) {
-        (Fits::DoesNotFit, Some(plan)) => Short::of(format_args!("{}G", gib(plan.must.mid))),
+        (Fits::DoesNotFit, Some(plan)) => Short::of(format_args!("{} GiB", whole_gib(plan))),
         _ if outcome.is_bad() || way.speed.is_none() => return,
         _ => Short::of(format_args!("{:.0}/s", way.tokens_per_second())),
     };
     let gap = pen.rest().saturating_sub(text_width(&text));
     if gap > 0 {
         pen.skip(gap).put(&text, look.style(Role::Muted));
+    }
+}
+
+/// What a plan takes at least, as short as a cell is narrow.
+fn whole_gib(plan: &Plan) -> String {
+    let text = gib(plan.must.mid);
+    match text.split_once('.') {
+        Some((whole, _)) if whole.len() > 1 => format!("{:.0}", plan.must.mid / f64::from(1 << 30)),
+        _ => text,
     }
 }
 

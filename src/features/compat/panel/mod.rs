@@ -20,7 +20,7 @@ use warpscope_probes::inspect::ScanProgress;
 use crate::engine::plan::{Demand, tokens};
 use crate::engine::{Origin, Outcome};
 use crate::features::Shared;
-use crate::features::compat::view::{ONLY, ORDERS, Only, Order};
+use crate::features::compat::view::{CompatView, ONLY, ORDERS, Only, Order};
 use crate::features::compat::{Compat, Line};
 use crate::features::orders::words;
 use crate::widgets::theme::Role;
@@ -43,7 +43,7 @@ pub(crate) fn render(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
         return say("Which GPU? w picks one from the catalogue. Which model? m picks one.", inner);
     }
     if lines.is_empty() {
-        return say("No row matches; Esc clears the filter, f shows all.", inner);
+        return say(&nothing(state), inner);
     }
     if inner.area.height > 8 {
         counts(state, shared, inner.cut_top(1));
@@ -101,10 +101,48 @@ fn frame(state: &Compat, shared: &Shared, lines: &[Line], on: &mut Surface<'_>) 
     let model = model.map(|model| format!(" for {}{}", model.name, asked(state, look)));
     let mut left = vec![look.piece("What runs where", Role::Title)];
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
-    let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());
-    let foot = [look.piece(&place, Role::Muted)];
-    let foot = if lines.is_empty() { &[] } else { &foot[..] };
+    let place = place(lines, view.row.at);
+    let foot = place.as_deref().map(|place| look.piece(place, Role::Muted));
+    let foot = foot.as_slice();
     on.frame(Card::new(look).left(&left).right(&facts).foot(foot));
+}
+
+/// The row the cursor is on, counted among the rows; headings are none.
+fn place(lines: &[Line], at: usize) -> Option<String> {
+    let rows = |line: &Line| match line {
+        Line::Row(_) => 1,
+        Line::Head { rows, folded, .. } => {
+            if *folded {
+                rows.len()
+            } else {
+                0
+            }
+        }
+    };
+    matches!(lines.get(at)?, Line::Row(_)).then_some(())?;
+    let (before, all) =
+        (lines[..at].iter().map(rows).sum::<usize>(), lines.iter().map(rows).sum::<usize>());
+    Some(format!("{}/{all}", before + 1))
+}
+
+/// Why no row is shown, and the keys that show some.
+fn nothing(state: &Compat) -> String {
+    let CompatView { filter, only, .. } = &state.view;
+    let model = state.verdicts.assumptions().model.as_ref();
+    let of_model = model.map(|model| format!(" for {}", model.name)).unwrap_or_default();
+    let way_out = match (filter.text.is_empty(), only) {
+        (true, Only::All) => return format!("There is no row{of_model}."),
+        (false, Only::All) => "; esc clears the filter",
+        (true, _) => "; f shows more",
+        (false, _) => "; esc clears the filter, f shows more",
+    };
+    let words = match only {
+        Only::All => String::new(),
+        _ => format!(" ({})", words(ONLY, only)),
+    };
+    let what =
+        if filter.text.is_empty() { String::new() } else { format!(" has \"{}\"", filter.text) };
+    format!("No row{of_model}{what}{words}{way_out}.")
 }
 
 /// What plans are made for: `, 8k × 1`.
@@ -139,12 +177,22 @@ fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     let look = on.look;
     let at = state.view.column.at;
     let Some(column) = state.verdicts.columns.all().get(at) else { return };
-    let counts = state.verdicts.counts(state.verdicts.passing(&state.view), at);
+    let (tight, rows): (Vec<usize>, Vec<usize>) =
+        state.verdicts.passing(&state.view).partition(|row| state.verdicts.is_tight(*row, at));
+    let counts = state.verdicts.counts(rows.into_iter(), at);
+    let outcome = |(outcome, count): &(Outcome, usize)| {
+        (symbol(look, *outcome), *count, outcome.words(), outcome_role(*outcome))
+    };
+    let mut counts: Vec<_> = counts.iter().map(outcome).collect();
+    if !tight.is_empty() {
+        let works = counts.partition_point(|one| one.3 == Role::Works);
+        counts.insert(works, (look.glyphs.tight, tight.len(), "tight", Role::Warn));
+    }
     let head = whole_name(column, shared, look.glyphs, 26);
     let texts = |words: bool| -> Vec<String> {
-        let text = |(outcome, count): &(Outcome, usize)| match words {
-            true => format!("{} {count} {}", symbol(look, *outcome), outcome.words()),
-            false => format!("{} {count}", symbol(look, *outcome)),
+        let text = |(symbol, count, what, _): &(&str, usize, &str, Role)| match words {
+            true => format!("{symbol} {count} {what}"),
+            false => format!("{symbol} {count}"),
         };
         counts.iter().map(text).collect()
     };
@@ -156,8 +204,8 @@ fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     let (texts, gap) = if fits { (long, 3) } else { (texts(false), 2) };
     let mut pen = on.pen();
     pen.put(&head, look.style(Role::Text));
-    for (text, (outcome, _)) in texts.iter().zip(&counts) {
-        pen.skip(gap).put(text, look.style(outcome_role(*outcome)));
+    for (text, (.., role)) in texts.iter().zip(&counts) {
+        pen.skip(gap).put(text, look.style(*role));
     }
 }
 

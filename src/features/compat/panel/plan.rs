@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::engine::plan::{
-    Alternative, Device, Fits, Plan, Way, gib, parallel, parts, span, tokens,
+    Alternative, Demand, Device, Fits, Plan, Way, gib, parallel, parts, span, tokens,
 };
 use crate::features::compat::Compat;
 use crate::widgets::PageWriter;
@@ -46,8 +46,8 @@ pub(super) fn write(
         w.labelled("", &format!("not every GPU shares each layer: {refused}"), Role::Warn);
     }
     let each = if way.gpus > 1 { " each" } else { "" };
-    let sum = format!("{} of {} GiB{each}", parts(plan, &way.demand, ascii), gib(plan.memory));
-    w.labelled("memory", &sum, Role::Text);
+    let (sum, of) = (parts(plan, &way.demand, ascii), gib(plan.memory));
+    w.labelled("memory", &format!("{sum} of {of} GiB{each}{}", held(used)), Role::Text);
     for device in distinct(used, every) {
         bar(w, plan, device);
     }
@@ -61,15 +61,21 @@ pub(super) fn write(
         w.labelled("", &text, Role::Warn);
     }
     measured(w, state, row, column, plan);
-    speed(w, way, ascii);
+    speed(w, way, (plan, ascii));
     room(w, way, plan);
     if plan.fits != Fits::Fits
         && let Some(helps) = state.verdicts.helps(row, column)
     {
         w.labelled("helps", &cheaper(&helps), Role::Good);
     }
-    if let Some(start) = state.verdicts.start(row, column) {
-        w.pasted("start (y)", start.trim(), w.look.style(Role::Good));
+}
+
+/// What is free where others hold memory; plans take the least of the last minute.
+fn held(used: &[Device]) -> String {
+    let least = used.iter().min_by(|a, b| a.free.total_cmp(&b.free));
+    match least.filter(|device| device.usable - device.free > device.total / 64.0) {
+        Some(device) => format!("; {} GiB free, the least of the last minute", gib(device.free)),
+        None => String::new(),
     }
 }
 
@@ -164,15 +170,16 @@ fn measured(w: &mut PageWriter<'_>, state: &Compat, row: usize, column: usize, p
     w.labelled("measured", &text, role);
 }
 
-fn speed(w: &mut PageWriter<'_>, way: &Way, ascii: bool) {
+fn speed(w: &mut PageWriter<'_>, way: &Way, (plan, ascii): (&Plan, bool)) {
     let Some(speed) = way.speed else { return };
     let each = match way.demand.concurrency {
         1 => String::new(),
         _ => format!(", {} for each request", span(speed.decode, ascii)),
     };
     let over = way.link.map(|link| format!(", over {}", link.words())).unwrap_or_default();
+    let once = if plan.fits == Fits::DoesNotFit { "once it fits, " } else { "" };
     let text = format!(
-        "{} tokens/s{each}, first token after {} s{over} (predicted)",
+        "{once}{} tokens/s{each}, first token after {} s{over} (predicted)",
         span(speed.decode_total, ascii),
         span(speed.first_token, ascii)
     );
@@ -183,14 +190,20 @@ fn room(w: &mut PageWriter<'_>, way: &Way, plan: &Plan) {
     if plan.fits == Fits::DoesNotFit || plan.offload.is_some() {
         return;
     }
-    let text = format!(
-        "up to {} tokens of context at {} at once, or {} requests of {}",
-        plan.max_context,
-        way.demand.concurrency,
-        plan.max_concurrency,
-        tokens(way.demand.context)
-    );
-    w.labelled("room", &text, Role::Muted);
+    if let Some(text) = room_words(&way.demand, plan.max_context, plan.max_concurrency) {
+        w.labelled("room", &text, Role::Muted);
+    }
+}
+
+/// The longest context at as many requests as were asked for, and the most requests of the context that was.
+fn room_words(demand: &Demand, longest: u64, most: u64) -> Option<String> {
+    let Demand { context, concurrency, .. } = demand;
+    let longest =
+        (longest > 0).then(|| format!("{longest} tokens of context at {concurrency} at once"));
+    let requests = if most == 1 { "request" } else { "requests" };
+    let most = (most > 0).then(|| format!("{most} {requests} of {}", tokens(*context)));
+    let room: Vec<String> = longest.into_iter().chain(most).collect();
+    (!room.is_empty()).then(|| format!("up to {}", room.join(", or ")))
 }
 
 /// A change that helps, with what it comes to.
@@ -207,6 +220,18 @@ fn cheaper(way: &Alternative) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn room_is_told_in_words_and_not_at_all_where_there_is_none() {
+        let words = |longest, most| room_words(&Demand::new(8192), longest, most);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            words(9000, 1),
+            some("up to 9000 tokens of context at 1 at once, or 1 request of 8k")
+        );
+        assert_eq!(words(0, 2), some("up to 2 requests of 8k"));
+        assert_eq!(words(0, 0), None);
+    }
 
     #[test]
     fn a_bar_is_filled_and_small_parts_are_seen() {
