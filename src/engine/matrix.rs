@@ -21,6 +21,13 @@ pub struct Row {
     pub question: Question,
 }
 
+impl Row {
+    /// Framework and configuration.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.framework, self.config)
+    }
+}
+
 /// Rows of configurations, columns of GPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {

@@ -2,6 +2,7 @@
 
 use warpscope_probes::Frame;
 
+use super::free::LeastFree;
 use crate::engine::Target;
 use crate::engine::plan::Device;
 
@@ -28,16 +29,22 @@ pub struct Columns {
     marked: Vec<usize>,
     all: Vec<Column>,
     targets: Vec<Target>,
+    free: LeastFree,
 }
 
-/// Free memory that changes by less than this part of all changes no answer.
-const STEADY: u64 = 64;
+/// The GPUs of a frame that changes answers.
+pub(super) struct News {
+    gpus: Vec<Target>,
+    kind_of: Vec<usize>,
+    kinds: Vec<Target>,
+}
 
 impl Columns {
-    /// Lays the columns for the GPUs of a frame; `memory` says whether answers depend on what is free. True: something changed.
-    pub(super) fn renew(&mut self, frame: &Frame, memory: bool) -> bool {
+    /// Looks at the GPUs of a frame; none where they change no answer. `memory` says whether answers depend on what is free.
+    pub(super) fn look(&mut self, frame: &Frame, memory: bool) -> Option<News> {
         let gpu = |gpu| Target::from_gpu(gpu, &frame.driver);
-        let gpus: Vec<Target> = frame.gpus.iter().map(gpu).collect();
+        let mut gpus: Vec<Target> = frame.gpus.iter().map(gpu).collect();
+        self.free.steady(&mut gpus, frame.at);
         let mut kinds: Vec<Target> = Vec::new();
         let kind_of = gpus.iter().map(|gpu| {
             let kind = Target {
@@ -53,21 +60,21 @@ impl Columns {
             })
         });
         let kind_of: Vec<usize> = kind_of.collect();
-        let steady = |old: &Target, new: &Target| {
-            let free = |one: &Target| one.memory_free_bytes.unwrap_or(0);
-            let least = new.memory_bytes.unwrap_or(0) / STEADY;
-            old.uuid == new.uuid && (!memory || free(old).abs_diff(free(new)) <= least)
-        };
         let same = kinds == self.kinds && kind_of == self.kind_of;
-        if same && self.gpus.iter().zip(&gpus).all(|(old, new)| steady(old, new)) {
-            return false;
-        }
+        let is_same = |(old, new): (&Target, &Target)| {
+            old.uuid == new.uuid && (!memory || old.memory_free_bytes == new.memory_free_bytes)
+        };
+        let changes = !same || !self.gpus.iter().zip(&gpus).all(is_same);
+        changes.then_some(News { gpus, kind_of, kinds })
+    }
+
+    /// Lays the columns for other GPUs.
+    pub(super) fn take(&mut self, News { gpus, kind_of, kinds }: News, memory: bool) {
         if kinds != self.kinds {
             self.marked = vec![0; kinds.len()];
         }
         (self.gpus, self.kinds, self.kind_of) = (gpus, kinds, kind_of);
         self.lay(memory);
-        true
     }
 
     fn lay(&mut self, memory: bool) {
@@ -132,6 +139,7 @@ impl Columns {
 
     /// Says whether answers depend on free memory.
     pub(super) fn count_free(&mut self, memory: bool) {
+        self.free.recall(&mut self.gpus);
         self.lay(memory);
     }
 
@@ -209,6 +217,12 @@ mod tests {
         Frame { gpus: gpus.iter().enumerate().map(gpu).collect(), ..Frame::default() }
     }
 
+    /// Takes a frame; whether it changed anything.
+    fn renew(columns: &mut Columns, frame: &Frame, memory: bool) -> bool {
+        let news = columns.look(frame, memory);
+        news.map(|news| columns.take(news, memory)).is_some()
+    }
+
     fn gpus(columns: &Columns) -> Vec<&[usize]> {
         columns.all().iter().map(|column| column.gpus.as_slice()).collect()
     }
@@ -216,7 +230,7 @@ mod tests {
     #[test]
     fn identical_gpus_share_a_column_and_marked_ones_stand_before_them() {
         let mut columns = Columns::default();
-        assert!(columns.renew(&frame(&[("T4", 15), ("V100", 15), ("T4", 15)]), false));
+        assert!(renew(&mut columns, &frame(&[("T4", 15), ("V100", 15), ("T4", 15)]), false));
         assert_eq!(gpus(&columns), [&[0, 2][..], &[1]]);
         assert_eq!((columns.name(0), columns.of_gpu(2)), ("2×T4".to_owned(), Some(0)));
         columns.mark(0, false);
@@ -236,10 +250,12 @@ mod tests {
     #[test]
     fn only_changes_that_matter_are_changes() {
         let mut columns = Columns::default();
-        columns.renew(&frame(&[("T4", 15)]), true);
-        assert!(!columns.renew(&frame(&[("T4", 15)]), true));
-        assert!(!columns.renew(&frame(&[("T4", 2)]), false));
-        assert!(columns.renew(&frame(&[("T4", 2)]), true));
+        renew(&mut columns, &frame(&[("T4", 15)]), true);
+        assert!(!renew(&mut columns, &frame(&[("T4", 15)]), true));
+        assert!(!renew(&mut columns, &frame(&[("T4", 2)]), false));
+        assert!(renew(&mut columns, &frame(&[("T4", 2)]), true));
         assert_eq!(columns.targets()[0].memory_free_bytes, Some(2 << 30));
+        columns.count_free(true);
+        assert_eq!(columns.devices(0).expect("is known")[0].free, f64::from(2 << 30));
     }
 }

@@ -48,15 +48,16 @@ impl Compat {
     fn mark_gpu(&mut self, _shared: &Shared) -> Vec<Effect> {
         let column = self.view.column.at;
         let had = self.verdicts.columns.has_group();
-        self.keep_selection(|tab| tab.verdicts.mark(column));
-        let has = self.verdicts.columns.has_group();
-        // The group stands first: the cursor stays on the column it was on.
-        self.view.column.at = match (had, has) {
-            (false, true) => column + 1,
-            (true, false) => column.saturating_sub(1),
-            _ => column,
-        };
-        match has {
+        self.keep_selection(|tab| {
+            tab.verdicts.mark(column);
+            // The group stands first: the cursor stays on the column it was on.
+            tab.view.column.at = match (had, tab.verdicts.columns.has_group()) {
+                (false, true) => column + 1,
+                (true, false) => column.saturating_sub(1),
+                _ => column,
+            };
+        });
+        match self.verdicts.columns.has_group() {
             true => say(format!("Group: {}.", self.verdicts.columns.name(0))),
             false => say("No GPU is in a group."),
         }

@@ -1,7 +1,7 @@
 //! What runs where: verdicts on every GPU in view, and how the tab shows them.
 
 pub mod columns;
-
+mod free;
 pub mod inspect;
 mod keys;
 mod lines;
@@ -21,6 +21,7 @@ pub mod view;
 
 use std::sync::Arc;
 
+use warpscope_probes::Frame;
 use warpscope_probes::inspect::ScanProgress;
 use warpscope_probes::rules::RuleBase;
 
@@ -31,7 +32,7 @@ use self::probing::Probed;
 use self::served::Served;
 pub use self::update::{Cmd, Msg};
 pub use self::verdicts::Verdicts;
-use self::view::CompatView;
+use self::view::{CompatView, Only};
 use crate::engine::Verdict;
 
 /// Verdicts on every GPU in view, how they are shown, and what is being found out for them.
@@ -79,14 +80,49 @@ impl Compat {
         }
     }
 
+    /// Brings the verdicts in line with the GPUs of a frame; the cursor goes where its line goes.
+    fn renew(&mut self, frame: &Frame) {
+        if let Some(news) = self.verdicts.look(frame) {
+            self.keep_selection(|tab| tab.verdicts.take(news));
+        }
+    }
+
+    /// Shows what has these words, with the cursor on the row of this name, else on the first.
+    pub(crate) fn find(&mut self, text: String) {
+        let rows = self.verdicts.all_rows();
+        let row = rows.iter().position(|row| row.name() == text);
+        self.view.filter.text = text;
+        self.view.only = Only::All;
+        let place =
+            self.lines().iter().position(|line| row.is_some_and(|row| *line == Line::Row(row)));
+        match place {
+            Some(place) => self.view.row.at = place,
+            None => self.select_first(),
+        }
+    }
+
+    /// Puts the cursor on the first row.
+    fn select_first(&mut self) {
+        let lines = self.lines();
+        let first = lines.iter().position(|line| matches!(line, Line::Row(_)));
+        self.view.row.at = first.unwrap_or(0);
+    }
+
+    /// Goes to another column, in the order of which the rows may stand.
+    fn select_column(&mut self, column: usize) {
+        self.keep_selection(|tab| tab.view.column.at = column);
+    }
+
     /// Changes which lines there are, and keeps the cursor on the one it was on; if that is gone, on the first row.
     pub(crate) fn keep_selection<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.selected_line();
         let result = change(self);
         let lines = self.lines();
         let place = before.and_then(|line| place_of(&lines, self.verdicts.groups(), &line));
-        let first = || lines.iter().position(|line| matches!(line, Line::Row(_)));
-        self.view.row.at = place.or_else(first).unwrap_or(0);
+        match place {
+            Some(place) => self.view.row.at = place,
+            None => self.select_first(),
+        }
         result
     }
 }

@@ -184,12 +184,11 @@ impl Compat {
                 self.popup = None;
                 let said = format!("Every row now answers for {}; esc resets that.", model.name);
                 let planned = model.shape.is_some();
-                self.keep_selection(|tab| {
-                    tab.verdicts.set_model(Some(model));
-                    if planned {
-                        tab.view.order = Order::Fitting;
-                    }
-                });
+                self.keep_selection(|tab| tab.verdicts.set_model(Some(model)));
+                if planned {
+                    self.view.order = Order::Fitting;
+                    self.select_first();
+                }
                 say(said)
             }
         }
@@ -206,10 +205,14 @@ pub(super) fn render(dialog: &Dialog, mut on: Surface<'_>) {
     let height = lines.len() + choices.len().min(MOST_SHOWN) + 5;
     let height = u16::try_from(height).unwrap_or(u16::MAX);
     let title = [look.piece("Model", Role::Title)];
-    let foot = ["enter reads", "tab completes", "esc closes"];
-    let foot = foot.map(|text| look.piece(text, Role::Muted));
-    let frame = Frame::new(look, width, height).titled(|card| card.left(&title).foot(&foot));
-    on.area = frame.render(on.area, on.buffer);
+    let frame = Frame::new(look, width, height);
+    let place = frame.place(on.area);
+    let rows = usize::from(place.height).saturating_sub(lines.len() + 4);
+    let first = scroll_to(0, dialog.at, choices.len(), rows);
+    let more = format!("{} more", choices.len().saturating_sub(first + rows));
+    let foot = [look.piece(&more, Role::Muted)];
+    let foot = if more.starts_with("0 ") { &foot[..0] } else { &foot[..] };
+    on.area = frame.titled(|card| card.left(&title).foot(foot)).render(on.area, on.buffer);
     let mut line = on.cut_top(1);
     let room = line.area.width.saturating_sub(1);
     let mut pen = line.pen();
@@ -219,7 +222,6 @@ pub(super) fn render(dialog: &Dialog, mut on: Surface<'_>) {
         on.cut_top(1).pen().put(text, look.style(role));
     }
     on.cut_top(1);
-    let first = scroll_to(0, dialog.at, choices.len(), on.area.height.into());
     for ((at, one), row) in choices.iter().enumerate().skip(first).zip(on.area.rows()) {
         choice(one, dialog.at == Some(at), on.at(row));
         on.hits.add(row, Hit::Row(at));

@@ -2,6 +2,7 @@ use warpscope_probes::{Frame, Gpu};
 
 use super::popup::Why;
 use super::{Compat, Line, Popup, panel};
+use crate::features::popup::PopupHint;
 use crate::features::{Effect, Feature, Input, PopupEvent, Shared};
 use crate::text::clean_lines;
 use crate::widgets::{Hit, Shown, Surface};
@@ -19,8 +20,8 @@ impl Feature for Compat {
             // The first values are not kept waiting: with the rules come all GPUs in view.
         } else if self.verdicts.all_rows().is_empty() {
             self.gpus_changed(shared);
-        } else if self.verdicts.has_model() || !is_alike(before, &shared.frame) {
-            self.verdicts.renew(&shared.frame);
+        } else if self.counts_free() || !is_alike(before, &shared.frame) {
+            self.renew(&shared.frame);
         }
         self.kept = self.kept.saturating_sub(1);
         let mut effects = self.look_around(shared, shared.was_unplugged(before));
@@ -30,7 +31,7 @@ impl Feature for Compat {
     }
 
     fn gpus_changed(&mut self, shared: &Shared) {
-        self.keep_selection(|tab| tab.verdicts.renew(&shared.frame));
+        self.renew(&shared.frame);
     }
 
     /// Out of view, what was answered is all that is shown.
@@ -75,10 +76,11 @@ impl Feature for Compat {
     /// A head folds at once; a cell is selected first, and opened by the second click.
     fn click(&mut self, hit: Hit, shared: &Shared) {
         match hit {
-            Hit::Gpu(column) => self.view.column.at = column,
+            Hit::Gpu(column) => self.select_column(column),
             Hit::Answer => self.open(shared),
             Hit::Cell { row, column } => {
-                let again = self.view.row.hit(row) & self.view.column.hit(column);
+                let again = self.view.row.hit(row) && self.view.column.at == column;
+                self.select_column(column);
                 if again || matches!(self.selected_line(), Some(Line::Head { .. })) {
                     self.open(shared);
                 }
@@ -108,7 +110,7 @@ impl Feature for Compat {
             _ => 0,
         };
         let verdict = self.selected_verdict()?;
-        if let (None, Some(Line::Row(row))) = (&self.popup, self.selected_line())
+        if let Some(Line::Row(row)) = self.selected_line()
             && verdict.fix.is_none()
             && let Some(start) = self.verdicts.start(row, self.view.column.at)
         {
@@ -135,7 +137,7 @@ impl Feature for Compat {
 
     fn select_gpu(&mut self, at: usize) {
         if let Some(column) = self.verdicts.columns.of_gpu(at) {
-            self.view.column.at = column;
+            self.select_column(column);
         }
     }
 
@@ -147,6 +149,13 @@ impl Feature for Compat {
         matches!(self.popup, Some(Popup::Model(_)))
     }
 
+    fn popup_hints(&self) -> &'static [PopupHint] {
+        match &self.popup {
+            Some(Popup::Model(_)) => &[("enter", "read"), ("tab", "complete"), ("esc", "close")],
+            _ => &[("y", "copy"), ("esc", "close")],
+        }
+    }
+
     fn draw_popup(&self, _shared: &Shared, on: Surface<'_>) {
         if let Some(popup) = &self.popup {
             popup.draw(self, on);
@@ -155,6 +164,13 @@ impl Feature for Compat {
 
     fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
         self.popup_event(event)
+    }
+}
+
+impl Compat {
+    /// Whether free memory counts, or will as soon as the model that is being named is read.
+    fn counts_free(&self) -> bool {
+        self.verdicts.has_model() || self.popup_takes_text()
     }
 }
 

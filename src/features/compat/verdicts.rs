@@ -12,7 +12,7 @@ use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
-use super::columns::Columns;
+use super::columns::{Columns, News};
 use super::lines::{Group, groups};
 use super::planned::Planned;
 use super::versions;
@@ -75,13 +75,23 @@ impl Verdicts {
         self.assumptions.model.is_some()
     }
 
-    /// Brings the verdicts in line with the GPUs of a frame.
-    pub fn renew(&mut self, frame: &Frame) {
-        let memory = self.assumptions.model.is_some();
-        if self.columns.renew(frame, memory) {
-            self.lay_survey();
-            self.answer();
+    #[cfg(test)]
+    pub(super) fn renew(&mut self, frame: &Frame) {
+        if let Some(news) = self.look(frame) {
+            self.take(news);
         }
+    }
+
+    /// Looks at the GPUs of a frame; none where they change no answer.
+    pub(super) fn look(&mut self, frame: &Frame) -> Option<News> {
+        self.columns.look(frame, self.has_model())
+    }
+
+    /// Answers from now on for other GPUs.
+    pub(super) fn take(&mut self, news: News) {
+        self.columns.take(news, self.has_model());
+        self.lay_survey();
+        self.answer();
     }
 
     /// Takes one more GPU of a column into the group, or the group apart.

@@ -109,3 +109,14 @@ fn the_selected_fix_is_copied() {
     update(&mut app, Msg::Click(Hit::Row(0)));
     assert_eq!(press(&mut app, "y"), copied("pip first"));
 }
+
+#[test]
+fn a_row_is_found_by_its_name() {
+    let mut app = app();
+    press(&mut app, "f : a l p h a space f u l l enter");
+    let found = app.tabs.compat.selected_line().and_then(|line| match line {
+        Line::Row(row) => Some(app.tabs.compat.verdicts.all_rows()[row].name()),
+        Line::Head { .. } => None,
+    });
+    assert_eq!(found.as_deref(), Some("Alpha full precision"));
+}

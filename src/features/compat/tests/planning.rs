@@ -1,5 +1,6 @@
 //! Models planned on the GPUs that are marked.
 
+use warpscope_probes::Timestamp;
 use warpscope_probes::units::Bytes;
 
 use super::*;
@@ -80,11 +81,46 @@ fn context_and_requests_change_the_plan_and_what_runs_comes_first() {
 #[test]
 fn free_memory_counts_for_a_model_only_and_only_when_it_changes_much() {
     let mut app = planning(&[TURING; 2], QWEN);
+    for (second, gib, want) in [
+        (1, 2, Fits::DoesNotFit),
+        (2, 15, Fits::DoesNotFit),
+        (60, 15, Fits::DoesNotFit),
+        (62, 15, Fits::Fits),
+    ] {
+        free(&mut app, second, gib);
+        assert_eq!(fits(&app), Some(want), "{gib} GiB in second {second}");
+    }
+}
+
+/// A second in which so much is free on the second GPU.
+fn free(app: &mut App, second: u64, gib: u64) {
     let mut frame = app.shared.frame.clone();
-    frame.gpus[1].vitals.memory_free_bytes = Bytes(2 << 30).into();
-    update(&mut app, Msg::Frame(Box::new(frame.clone())));
-    assert_eq!(fits(&app), Some(Fits::DoesNotFit));
-    frame.gpus[1].vitals.memory_free_bytes = Bytes(15 << 30).into();
-    update(&mut app, Msg::Frame(Box::new(frame)));
-    assert_eq!(fits(&app), Some(Fits::Fits));
+    frame.at = Timestamp(second * 1000);
+    frame.gpus[1].vitals.memory_free_bytes = Bytes(gib << 30).into();
+    update(app, Msg::Frame(Box::new(frame)));
+}
+
+#[test]
+fn the_cursor_begins_at_the_best_row_and_goes_where_its_row_goes() {
+    let mut app = planning(&[("NVIDIA H100 80GB HBM3", Sm::new(9, 0), 80); 4], QWEN);
+    assert!(matches!(app.tabs.compat.lines()[..], [Line::Head { .. }, Line::Row(_), ..]));
+    assert_eq!(app.tabs.compat.view.row.at, 1);
+    press(&mut app, "down down");
+    let selected = app.tabs.compat.selected_line();
+    assert!(matches!(selected, Some(Line::Row(_))));
+    press(&mut app, "space");
+    assert_eq!(app.tabs.compat.selected_line(), selected, "a group stands before it");
+    press(&mut app, "left");
+    free(&mut app, 1, 1);
+    assert_eq!(app.tabs.compat.selected_line(), selected, "less is free");
+    press(&mut app, "space");
+    assert_eq!(app.tabs.compat.selected_line(), selected, "the group is taken apart");
+}
+
+#[test]
+fn the_same_is_copied_of_a_row_and_of_its_answer() {
+    let mut app = planning(&[TURING; 2], QWEN);
+    let outside = press(&mut app, "y");
+    assert!(matches!(outside[..], [Cmd::Copy(_)]), "{outside:?}");
+    assert_eq!(press(&mut app, "enter y"), outside);
 }
