@@ -90,9 +90,10 @@ impl Palette {
         found.into_iter().map(|entry| entry.1).collect()
     }
 
-    /// Everything that can be found: actions of this tab, GPUs in view, options, frameworks, GPUs of the catalogue.
+    /// Everything that can be found: GPUs in view, tabs, actions of this tab, options, what runs on GPUs, GPUs of the
+    /// catalogue; last of all the way out.
     fn entries(&self, app: &App) -> Vec<Entry> {
-        let mut entries = actions(app);
+        let mut entries = Vec::new();
         let entry = |name: String, effect| Entry { name, effect };
         let gpus = app.shared.frame.gpus.iter().enumerate();
         let real = gpus.filter(|(_, gpu)| gpu.presence != Presence::WhatIf);
@@ -100,6 +101,8 @@ impl Palette {
             let name = gpu.identity.name.last().map_or("GPU", String::as_str);
             entry(format!("gpu {at} {name}"), Effect::SelectGpu(at))
         }));
+        entries.extend(actions(app, |action| matches!(action, Some(Action::Go(_)))));
+        entries.extend(actions(app, is_listed));
         let layouts = app.shared.display.layouts.iter().enumerate();
         entries.extend(
             layouts.map(|(at, (name, _))| entry(format!("layout {name}"), Effect::SetLayout(at))),
@@ -120,12 +123,17 @@ impl Palette {
         entries.extend(
             frameworks.map(|name| entry(format!("framework {name}"), Effect::Find(name.clone()))),
         );
+        entries.extend(app.tabs.compat.verdicts.all_rows().iter().map(|row| {
+            let name = row.name();
+            entry(format!("compat {name}"), Effect::Find(name))
+        }));
         let parts = Catalogue::load().search("");
         entries.extend(
             parts.into_iter().rev().map(|part| {
                 entry(format!("what-if {}", part.market_name), Effect::AddWhatIf(part))
             }),
         );
+        entries.extend(actions(app, |action| action == Some(Action::Quit)));
         entries
     }
 
@@ -133,8 +141,10 @@ impl Palette {
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let head = format!(":{}{}", self.input.text, on.look.glyphs.cursor);
         let rows: Vec<_> = self.found(app).into_iter().map(|entry| entry.name).collect();
-        let (title, empty) = ("Go to", "No GPU, framework, option or action has such a name.");
-        let menu = Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at };
+        let (title, empty) =
+            ("Go to", "No GPU, tab, action, option, framework or configuration has such a name.");
+        let menu =
+            Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at, aside: false };
         menu.render(on);
     }
 }
@@ -156,12 +166,24 @@ fn distance(typed: &str, name: &str) -> Option<u32> {
     typed.to_lowercase().split_whitespace().map(word).sum()
 }
 
-/// What keys do on the tab in view, with the key.
-fn actions(app: &App) -> Vec<Entry> {
-    let rows = app
-        .keymap
-        .rows()
-        .filter(|(row, _)| app.is_active(row.scope) && row.act != Act::Shell(Action::Palette));
+/// Whether an action stands in the list itself: nobody searches for what moves the cursor, opens and closes.
+fn is_listed(action: Option<Action>) -> bool {
+    use Action as A;
+    let Some(action) = action else { return true };
+    let is_near =
+        matches!(action, A::Left | A::Right | A::Open | A::Close | A::NextTab | A::PreviousTab);
+    let is_apart = matches!(action, A::Go(_) | A::Quit | A::Help | A::Palette);
+    !is_near && !is_apart && action.rows(1).is_none()
+}
+
+/// What keys of a kind do on the tab in view, with the key.
+fn actions(app: &App, wanted: impl Fn(Option<Action>) -> bool) -> Vec<Entry> {
+    let action = |act| match act {
+        Act::Shell(action) => Some(action),
+        Act::Tab(_) => None,
+    };
+    let rows = app.keymap.rows();
+    let rows = rows.filter(|(row, _)| app.is_active(row.scope) && wanted(action(row.act)));
     let entry = |(row, keys): (&crate::shell::keys::Row, &[crate::features::Chord])| {
         let key = keys.first()?;
         let name = format!("{} ({key})", row.spec.help.trim_end_matches('.'));
