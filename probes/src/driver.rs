@@ -61,15 +61,15 @@ impl DriverState {
                 "not_loaded",
                 Severity::Error,
                 "The NVIDIA library is installed, but its kernel module is not loaded.".to_owned(),
-                "Load it with: sudo modprobe nvidia; if that fails, read: sudo dmesg | grep -i nvrm \
-                 (a new kernel needs the module rebuilt: sudo dkms autoinstall); in a container, load it on the host",
+                "Load it with: sudo modprobe nvidia; if that fails, read: sudo dmesg | grep -i nvrm; \
+                 a new kernel needs the module rebuilt: sudo dkms autoinstall; in a container, load it on the host",
             ),
             Self::NoPermission => (
                 "no_permission",
                 Severity::Error,
                 "This user may not use the NVIDIA devices.".to_owned(),
                 "Look at the rights with: ls -l /dev/nvidia*; join the group that owns them with: \
-                 sudo usermod -aG video $USER, then log in again; in a container, start with: docker run --gpus all …",
+                 sudo usermod -aG video $USER; log in again; in a container, start with: docker run --gpus all …",
             ),
             Self::VersionMismatch { kernel } => (
                 "version_mismatch",
@@ -88,7 +88,7 @@ impl DriverState {
                 "no_device",
                 Severity::Warning,
                 "The NVIDIA driver answers, and counts no GPU.".to_owned(),
-                "See whether the board is there with: lspci -d 10de: and what the driver says with: \
+                "See whether the board is there with: lspci -d 10de: ; read what the driver says with: \
                  sudo dmesg | grep -i nvrm; in a container, start with: docker run --gpus all …",
             ),
             Self::AllSuspended => (
@@ -126,6 +126,8 @@ mod tests {
 
     use super::*;
 
+    const DOCKER: &str = "docker run --gpus all …";
+
     #[test]
     fn each_way_to_fail_has_its_own_sentence_and_way_out() {
         let failures = [
@@ -150,6 +152,29 @@ mod tests {
         }
         assert!(notices[3].what.contains("535.261.03"));
         assert!(notices[6].what.contains("NVML error 31"));
+    }
+
+    #[test]
+    fn every_command_of_a_remedy_stands_alone() {
+        for (state, want) in [
+            (DriverState::NoDevice, &["lspci -d 10de:", "sudo dmesg | grep -i nvrm", DOCKER][..]),
+            (
+                DriverState::NoPermission,
+                &["ls -l /dev/nvidia*", "sudo usermod -aG video $USER", DOCKER],
+            ),
+            (
+                DriverState::NotLoaded,
+                &["sudo modprobe nvidia", "sudo dmesg | grep -i nvrm", "sudo dkms autoinstall"],
+            ),
+            (
+                DriverState::VersionMismatch { kernel: None },
+                &["sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"],
+            ),
+        ] {
+            let notice = state.explain().expect("explained");
+            let commands: Vec<_> = notice.steps().filter_map(|step| step.1).collect();
+            assert_eq!(commands, want);
+        }
     }
 
     #[test]

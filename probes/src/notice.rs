@@ -11,7 +11,7 @@ pub struct Notice {
     pub severity: Severity,
     /// What was found, one sentence.
     pub what: String,
-    /// The way out, one sentence; empty where there is none.
+    /// The way out; empty where there is none. Steps are divided by semicolons, a command stands behind a colon.
     pub remedy: String,
 }
 
@@ -21,10 +21,24 @@ impl Notice {
     /// Id of the notice of a server of metrics that could not be asked.
     pub const FLEET_LOST: &str = "fleet.lost";
 
+    /// The steps of the way out: words, and the command they lead to.
+    pub fn steps(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let step = |text| match str::rsplit_once(text, ": ") {
+            Some((words, command)) if !command.is_empty() => (words, Some(plain(command))),
+            _ => (text, None),
+        };
+        self.remedy.split("; ").map(str::trim).filter(|text| !text.is_empty()).map(step)
+    }
+
     /// Whether it ends, behind a colon, in the words of another program, which may name anybody.
     pub fn quotes(&self) -> bool {
         [Self::HOST_LOST, Self::FLEET_LOST].contains(&self.id.as_str())
     }
+}
+
+/// A command without the signs that set it off in a sentence.
+fn plain(command: &str) -> &str {
+    command.strip_suffix("`.").unwrap_or(command).trim_matches('`')
 }
 
 /// How loud a [`Notice`] is.

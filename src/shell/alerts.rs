@@ -19,6 +19,8 @@ const KEPT: usize = 50;
 const FALL: f64 = 3.0;
 /// A GPU with less utilisation is idle, percent.
 const IDLE: f64 = 1.0;
+/// What is said of a GPU that is lost.
+pub(crate) const LOST: &str = "the driver lost it";
 /// Memory in use that a driver alone does not explain, bytes.
 const HELD: f64 = 1e9;
 
@@ -105,7 +107,7 @@ impl Alerts {
         let mut findings = Vec::new();
         if self.watches("hardware") {
             let lost = gpu.presence == Presence::Lost;
-            findings.push(("lost", Some(lost), "the driver lost it".into()));
+            findings.push(("lost", Some(lost), LOST.into()));
             let errors = |gpu: &Gpu| gpu.vitals.ecc_uncorrected_volatile.value().copied();
             let more = earlier.and_then(errors).zip(errors(gpu)).map(|(was, is)| is > was);
             findings.push(("ecc", more, "an uncorrected ECC error".into()));

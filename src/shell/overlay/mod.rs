@@ -9,6 +9,7 @@ mod palette;
 
 pub(crate) use self::error_text::ErrorText;
 pub(crate) use self::hosts::HostsMenu;
+pub(crate) use self::notices::commands;
 pub(crate) use self::options::OptionsMenu;
 pub(crate) use self::palette::Palette;
 use super::App;
@@ -63,7 +64,8 @@ impl Overlay {
     pub(crate) fn hints(&self, app: &App) -> &'static [PopupHint] {
         match self {
             Self::Help(_) => SEARCH_HINTS,
-            Self::Notices(_) | Self::ErrorText(_) => CLOSE_HINTS,
+            Self::Notices(_) => &[("y", "copy commands"), ("esc", "close")],
+            Self::ErrorText(_) => CLOSE_HINTS,
             Self::Picker(_) => &[("enter", "add"), ("esc", "close")],
             Self::Palette(_) => &[("enter", "go"), ("esc", "close")],
             Self::Hosts(_) => HostsMenu::hints(app),

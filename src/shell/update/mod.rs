@@ -10,7 +10,7 @@ use warpscope_probes::catalogue::{Part, what_if};
 use warpscope_probes::{Frame, Timestamp};
 
 use super::hosts::name;
-use super::overlay::Overlay;
+use super::overlay::{Overlay, commands};
 use super::tabs::{Tab, Tabs};
 use super::{App, Cmd, Msg, recording};
 use crate::features::{Effect, Feature, compat};
@@ -190,7 +190,7 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
             Effect::SelectGpu(at) => for_each(&mut app.tabs, |feature| feature.select_gpu(at)),
             Effect::Find(text) => {
                 app.tab = Tab::Compat;
-                app.tabs.get_mut(app.tab).edit_filter(&|filter| filter.text.clone_from(&text));
+                app.tabs.compat.find(text);
             }
             Effect::ShowHost(name) => cmds.extend(show_host(app, &name)),
             Effect::ShowFrame(frame) => cmds.extend(show_frame(app, *frame)),
@@ -209,7 +209,10 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
 
 /// Copies what is selected.
 fn copy(app: &mut App) -> Option<Cmd> {
-    let copied = app.tabs.get(app.tab).copy(&app.shared);
+    let copied = match &app.overlay {
+        Some(Overlay::Notices(_)) => commands(&app.shared.frame).map(|text| ("commands", text)),
+        _ => app.tabs.get(app.tab).copy(&app.shared),
+    };
     let said = match &copied {
         Some((what, _)) => format!("Copied the {what} to the clipboard."),
         None => "There is nothing to copy here.".to_owned(),

@@ -362,3 +362,23 @@ fn frames_that_cannot_be_recorded_are_a_notice_while_it_lasts() {
     }
     assert_eq!(noticed, [false, true, false]);
 }
+
+#[test]
+fn the_palette_does_not_begin_with_the_way_out() {
+    let mut app = filled();
+    let cmds = press(&mut app, ":").into_iter().chain(press(&mut app, "enter"));
+    assert!(!cmds.collect::<Vec<_>>().contains(&Cmd::Quit));
+    assert_eq!(app.overlay, None);
+}
+
+#[test]
+fn commands_of_a_notice_are_copied() {
+    use warpscope_probes::driver::DriverState;
+    let mut app = filled();
+    app.shared.frame.notices = DriverState::NoDevice.explain().into_iter().collect();
+    press(&mut app, "n");
+    let copied = press(&mut app, "y");
+    let [Cmd::Copy(text)] = &copied[..] else { panic!("{copied:?}") };
+    assert_eq!(text.lines().next(), Some("lspci -d 10de:"));
+    assert_eq!(text.lines().count(), 3);
+}
