@@ -1,6 +1,7 @@
 use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
 
-use super::{Hit, Popup, Surface, text_width};
+use super::{Hit, Popup, Scrollbar, Surface, text_width};
 use crate::widgets::theme::Role;
 
 /// A popup one chooses a row from.
@@ -15,7 +16,12 @@ pub(crate) struct Menu<'a> {
     pub(crate) empty: &'a str,
     /// The selected row.
     pub(crate) selected: usize,
+    /// Whether it leaves the left of a wide screen in view.
+    pub(crate) aside: bool,
 }
+
+/// Fewest columns.
+const WIDTH: u16 = 70;
 
 impl Menu<'_> {
     /// Draws it, the selected row in the middle where there are rows on both sides.
@@ -25,8 +31,12 @@ impl Menu<'_> {
         let name = [look.piece(self.title, Role::Title)];
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(4, 20);
         let longest = rows.iter().map(|row| text_width(row)).max().unwrap_or(0);
-        let frame = Popup::new(look, longest.saturating_add(4).max(70), height)
-            .titled(|card| card.left(&name));
+        let longest = longest.saturating_add(4);
+        let (width, area) = match self.aside && area.width >= 2 * WIDTH {
+            true => (longest, Rect { x: area.right() - longest, width: longest, ..area }),
+            false => (longest.max(WIDTH), area),
+        };
+        let frame = Popup::new(look, width, height).titled(|card| card.left(&name));
         let inner = frame.render(area, buffer);
         if inner.height == 0 {
             return;
@@ -44,6 +54,13 @@ impl Menu<'_> {
             buffer.set_stringn(inner.x, y, row, width, style);
             hits.add(line, Hit::Row(at));
         }
+        let bar = Rect {
+            x: inner.right().saturating_sub(1),
+            y: inner.y + 1,
+            width: 1,
+            height: inner.height - 1,
+        };
+        (&Scrollbar { look, total: rows.len(), offset: first }).render(bar, buffer);
         if rows.is_empty() && inner.height > 1 {
             buffer.set_stringn(inner.x, inner.y + 1, self.empty, width, look.style(Role::Warn));
         }

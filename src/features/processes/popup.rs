@@ -104,7 +104,14 @@ impl SignalMenu {
         };
         let row = |row: &(i32, &str, &str)| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2);
         let rows: Vec<_> = SIGNALS.iter().map(row).collect();
-        let menu = Menu { title: &title, head: &head, rows: &rows, empty: "", selected: cursor.at };
+        let menu = Menu {
+            title: &title,
+            head: &head,
+            rows: &rows,
+            empty: "",
+            selected: cursor.at,
+            aside: false,
+        };
         menu.render(on);
     }
 }

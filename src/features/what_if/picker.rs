@@ -83,7 +83,8 @@ impl Picker {
         let rows: Vec<_> = found.into_iter().map(|part| row(part, name)).collect();
         let title = "Add a what-if GPU";
         let empty = "Nothing in the catalogue matches.";
-        let menu = Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at };
+        let menu =
+            Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at, aside: false };
         menu.render(on);
     }
 }

@@ -64,8 +64,14 @@ impl HostsMenu {
         let rows: Vec<_> = frames.iter().map(row).collect();
         let head = if frames.is_empty() { String::new() } else { totals(&frames, units) };
         let empty = "This machine only: warpscope --host NAME shows others.";
-        let menu =
-            Menu { title: "Hosts", head: &head, rows: &rows, empty, selected: self.cursor.at };
+        let menu = Menu {
+            title: "Hosts",
+            head: &head,
+            rows: &rows,
+            empty,
+            selected: self.cursor.at,
+            aside: false,
+        };
         menu.render(on);
     }
 }

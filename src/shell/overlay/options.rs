@@ -2,7 +2,7 @@ use crate::config::args;
 use crate::features::popup::PopupHint;
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
-use crate::shell::update::options::{OptionRow, moved, rows};
+use crate::shell::update::options::{OptionRow, moved, rows, spelt};
 use crate::widgets::{Menu, Surface};
 
 /// Its keys.
@@ -78,14 +78,17 @@ impl OptionsMenu {
         let row = |row: OptionRow| {
             let mark =
                 if row.spec.key.is_some_and(|key| changed.contains_key(key)) { "*" } else { " " };
-            let label = format!("{} {}", row.label, row.word.unwrap_or_default());
-            let value = row.value(app);
-            format!("{mark} {label:<24} < {value} >")
+            let label = match row.word {
+                Some(word) => format!("{}: {}", row.label, spelt(word)),
+                None => row.label.to_owned(),
+            };
+            let value = spelt(&row.value(app));
+            format!("{mark} {label:<28} < {value} >")
         };
         let rows: Vec<_> = rows(app).into_iter().map(row).collect();
         let head = "* changed; w writes it to the configuration file";
         let (title, empty) = ("Options", "");
-        let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at };
+        let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at, aside: true };
         menu.render(on);
     }
 }

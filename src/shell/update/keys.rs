@@ -50,7 +50,9 @@ pub(crate) fn hint(app: &mut App, at: usize) -> Vec<Cmd> {
 /// A word goes into the open text field, as if typed; anything else is an error to explain.
 pub(crate) fn paste(app: &mut App, text: &str) -> Vec<Cmd> {
     let text = text.trim();
-    let is_word = !text.contains(['\n', '\r']) && text.chars().count() <= Input::LIMIT;
+    // Long words are paths; long sentences are errors.
+    let is_short = text.chars().count() <= Input::LIMIT || !text.contains(char::is_whitespace);
+    let is_word = is_short && !text.contains(['\n', '\r']);
     if is_word && app.takes_text() {
         return type_text(app, text);
     }

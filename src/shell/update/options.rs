@@ -73,6 +73,43 @@ impl OptionRow {
     }
 }
 
+/// Words of the configuration that people write otherwise.
+const SPELT: &[(&str, &str)] = &[
+    ("utc", "UTC"),
+    ("binary", "GiB"),
+    ("decimal", "GB"),
+    ("celsius", "Celsius"),
+    ("fahrenheit", "Fahrenheit"),
+    ("gpu", "GPU"),
+    ("cpu", "CPU"),
+    ("pid", "PID"),
+    ("sm", "SM"),
+    ("pcie", "PCIe"),
+    ("nvlink", "NVLink"),
+];
+
+/// A word of the configuration as people write it: `gpu-memory` is GPU memory, `5min` is 5 min. A path stays one.
+pub(crate) fn spelt(word: &str) -> String {
+    if word.contains(['/', '.']) {
+        return word.to_owned();
+    }
+    let part = |part: &str| {
+        let unit = part.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(0);
+        let known = SPELT.iter().find(|row| row.0 == part).map(|row| row.1.to_owned());
+        let (number, unit) = part.split_at(unit);
+        let gap = if number.is_empty() { "" } else { " " };
+        known.unwrap_or_else(|| format!("{number}{gap}{unit}"))
+    };
+    word.split(['-', '_']).map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// A sentence's first word.
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(rest).collect()
+}
+
 /// The values of an option that keys walk through.
 pub(crate) fn choices(spec: &ArgSpec) -> Vec<&'static str> {
     match spec.kind {
@@ -173,7 +210,8 @@ pub(crate) fn set(app: &mut App, spec: &'static ArgSpec, text: &str) -> Vec<Effe
     let before = self::value(app, spec);
     let mut effects = apply(app, spec, &value);
     if let Some(key) = spec.key {
-        effects.extend(say(format!("{} {text}", key.replace('_', " "))));
+        let words: Vec<String> = text.split(',').map(spelt).collect();
+        effects.extend(say(format!("{}: {}.", capital(&spelt(key)), words.join(", "))));
         app.shared.display.set(key, before, value);
     }
     effects
@@ -190,7 +228,7 @@ pub(crate) fn set_layout(app: &mut App, at: usize) -> Vec<Effect> {
             set(app, spec, &value.text());
         }
     }
-    say(format!("layout {name}"))
+    say(format!("Layout: {name}."))
 }
 
 fn apply(app: &mut App, spec: &ArgSpec, value: &Value) -> Vec<Effect> {

@@ -113,9 +113,9 @@ fn the_screen_freezes_paces_and_changes_its_theme() {
     screen.see("Tesla T4");
     for (key, word) in [
         (" ", "frozen"),
-        ("-", "interval 500ms"),
-        ("+", "interval 200ms"),
-        ("T", "theme light"),
+        ("-", "Interval: 500 ms."),
+        ("+", "Interval: 200 ms."),
+        ("T", "Theme: light."),
         ("\x0c", "frozen"),
     ] {
         screen.keys(key);

@@ -187,3 +187,18 @@ fn the_question_leaves_other_keys_alone_and_names_its_own() {
         .expect("no key twice");
     assert_eq!(shown(&app), hints("f12"));
 }
+
+#[test]
+fn words_of_the_configuration_are_spelt_as_people_write_them() {
+    for (word, want) in [
+        ("gpu-memory", "GPU memory"),
+        ("graph_span", "graph span"),
+        ("utc", "UTC"),
+        ("15min", "15 min"),
+        ("binary", "GiB"),
+        ("high-contrast", "high contrast"),
+        ("/home/me/my-theme.toml", "/home/me/my-theme.toml"),
+    ] {
+        assert_eq!(crate::shell::update::options::spelt(word), want);
+    }
+}

@@ -94,3 +94,11 @@ fn keys_in_a_pasted_text_do_nothing() {
     press(&mut app, "e");
     assert_eq!(app.overlay, None);
 }
+
+#[test]
+fn a_long_path_is_typed_and_a_long_sentence_explained() {
+    let mut app = after(&["2", "m"]);
+    let path = format!("/srv/{}/model.gguf", "x".repeat(90));
+    assert_eq!((paste(&mut app, &path), &app.overlay), (Vec::new(), &None));
+    asked(&paste(&mut app, &"no such thing ".repeat(9)));
+}
