@@ -128,7 +128,11 @@ pub(crate) fn open(options: &Options, name: &Path) -> Result<Model> {
         true => Model::fetch(name, &Hub::of_this_user()),
         false => Model::open(name, &places),
     };
-    model.map_err(CliError::usage)
+    let may_fetch = !is_away && name.to_str().is_some_and(|name| name.contains('/'));
+    model.map_err(|error| match may_fetch && find(name, &places).is_err() {
+        true => CliError::usage(format!("{error}; --fetch reads its headers from the hub")),
+        false => CliError::usage(error),
+    })
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts

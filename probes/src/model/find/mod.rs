@@ -37,7 +37,7 @@ impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places: Vec<_> = self.searched.iter().map(|path| path.display().to_string()).collect();
         match places.is_empty() {
-            true => f.write_str("is not there, and no cache of models is either; ")?,
+            true => f.write_str("is not found here or in a model cache; ")?,
             false => write!(f, "is not there and not in {}; ", places.join(", "))?,
         }
         f.write_str(&self.advice)
@@ -74,9 +74,6 @@ fn is_path(name: &str) -> bool {
 
 fn advice(name: &str) -> String {
     let mut ways = "name a model's folder, its config.json, a .gguf or a .safetensors file, a hub id, or an Ollama name".to_owned();
-    if name.contains('/') {
-        ways.push_str("; --fetch reads its headers from the hub");
-    }
     if let Some(id) = Model::known_like(name) {
         ways.push_str(&format!("; it looks like {id}, which is in the table of known models"));
     }
