@@ -256,6 +256,6 @@ mod tests {
         assert!(renew(&mut columns, &frame(&[("T4", 2)]), true));
         assert_eq!(columns.targets()[0].memory_free_bytes, Some(2 << 30));
         columns.count_free(true);
-        assert_eq!(columns.devices(0).expect("is known")[0].free, f64::from(2 << 30));
+        assert_eq!(columns.devices(0).expect("is known")[0].free, (2_u64 << 30) as f64);
     }
 }
