@@ -4,6 +4,7 @@ use warpscope_probes::Frame;
 
 use super::effect::Effect;
 use super::input::Input;
+use super::keys::Action;
 use super::popup::{CLOSE_HINTS, PopupEvent, PopupHint};
 use super::shared::Shared;
 use crate::widgets::{Hit, Shown, Surface};
@@ -57,6 +58,11 @@ pub trait Feature {
 
     /// What is selected, as text: the word for it, and the text.
     fn copy(&self, shared: &Shared) -> Option<(&'static str, String)>;
+
+    /// What an action does here, in the word the footer has for it; empty where it does nothing worth saying.
+    fn hint(&self, _action: Action) -> Option<&'static str> {
+        None
+    }
 
     /// What can be typed into the filter besides words.
     fn filter_hint(&self) -> &'static str {

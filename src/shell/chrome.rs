@@ -245,10 +245,8 @@ pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
     let notices = &app.shared.frame.notices;
     let loud = notices.iter().filter(|notice| notice.severity > Severity::Info).count();
     let removes = Act::Shell(Action::RemoveWhatIf);
-    // On Bench nothing opens, and left and right choose the device.
-    let hint = |row: &Row| match (row.act, app.tab) {
-        (Act::Shell(Action::Open), Tab::Bench) => "",
-        (Act::Shell(Action::Right), Tab::Bench) => "device",
+    let hint = |row: &Row| match row.act {
+        Act::Shell(action) => app.tabs.get(app.tab).hint(action).unwrap_or(row.spec.hint),
         _ => row.spec.hint,
     };
     app.keymap

@@ -2,7 +2,7 @@ use super::device::Device;
 use super::update::effects;
 use super::{Bench, panel};
 use crate::features::shared::{GpuDecode, copied_gpu};
-use crate::features::{CpuDecode, Effect, Feature, Shared};
+use crate::features::{Action, CpuDecode, Effect, Feature, Shared};
 use crate::widgets::{Hit, Surface};
 use warpscope_probes::Gpu;
 
@@ -37,6 +37,14 @@ impl Feature for Bench {
     fn step_aside(&mut self, step: isize, shared: &Shared) {
         let devices = self.gpus(&shared.frame).count() + 1;
         self.device.step(step, devices);
+    }
+
+    fn hint(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Open => Some(""),
+            Action::Right => Some("next device"),
+            _ => None,
+        }
     }
 
     fn click(&mut self, hit: Hit, _shared: &Shared) {

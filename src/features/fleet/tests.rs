@@ -201,8 +201,9 @@ fn who_holds_a_machine_is_told_once_and_memory_where_it_is_known() {
 
 #[test]
 fn a_filter_counts_what_it_lets_through_of_the_machines_in_view() {
-    let util: &[Option<f64>] = &[Some(1.0), Some(80.0), Some(90.0), Some(90.0)];
-    let mut tab = tab(machines(&["a", "b"], &[("util_gpu_pct", util)]));
+    let mut machines = machines(&["a", "b"], &[("util_gpu_pct", &[Some(1.0), Some(90.0)])]);
+    machines.columns[0].1[1] = Some(80.0);
+    let mut tab = tab(machines);
     assert!(drawn(&tab, (120, 30)).contains("2 machines, 4 GPUs"));
     tab.change(|tab| tab.filter.text = "util<5".to_owned());
     let text = drawn(&tab, (120, 30));

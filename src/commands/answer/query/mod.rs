@@ -92,9 +92,10 @@ pub(crate) fn read(base: &RuleBase, words: Words<'_>) -> Result<Read, String> {
     let mut read = Read::default();
     for one in asked {
         for model in one.models {
-            match read.model.replace(model.clone()).filter(|before| *before != model) {
-                Some(before) => return Err(two_models(&before, &model)),
-                None => {}
+            if let Some(before) =
+                read.model.replace(model.clone()).filter(|before| *before != model)
+            {
+                return Err(two_models(&before, &model));
             }
         }
         read.driver = one.driver.or(read.driver);
