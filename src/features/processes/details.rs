@@ -100,7 +100,7 @@ fn row<S>(
     match (field.text)(of) {
         Ok(text) => {
             let text = match field.key {
-                "started" => text.split('.').next().map_or(text.clone(), |time| format!("{time}Z")),
+                "started" => whole_seconds(&text),
                 _ => text,
             };
             let text = units.text(&text, field.unit, look.glyphs);
@@ -108,4 +108,10 @@ fn row<S>(
         }
         Err(absence) => section(look, field.label, absence.word(), Role::Absent, width),
     }
+}
+
+/// A time such as `2026-11-21T09:00:00.5Z` without the fraction of its second.
+fn whole_seconds(time: &str) -> String {
+    let seconds = time.split(['.', 'Z']).next().unwrap_or(time);
+    format!("{seconds}Z")
 }

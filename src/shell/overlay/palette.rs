@@ -141,8 +141,7 @@ impl Palette {
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let head = format!(":{}{}", self.input.text, on.look.glyphs.cursor);
         let rows: Vec<_> = self.found(app).into_iter().map(|entry| entry.name).collect();
-        let (title, empty) =
-            ("Go to", "No GPU, tab, action, option, framework or configuration has such a name.");
+        let (title, empty) = ("Go to", "Nothing that can be shown or done has such a name.");
         let menu =
             Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at, aside: false };
         menu.render(on);
