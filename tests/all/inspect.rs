@@ -363,7 +363,7 @@ fn the_processes_tab_says_what_a_process_has_mapped() {
     // Not the row that is selected already: a click on that opens it.
     screen.click("--nvml");
     screen.keys("\r");
-    screen.see("from");
+    screen.see("env");
     let venv = home.venv().display().to_string();
     screen.see(&venv);
     screen.keys("\u{3}");
