@@ -77,11 +77,11 @@ fn a_model_is_read_from_its_folder_and_a_wrong_path_is_explained() {
     screen.keys("2");
     screen.see("What runs where");
     screen.keys("m");
-    screen.see("enter reads");
+    screen.see("tab complete");
     screen.keys("/nowhere\r");
     screen.see("name a model's folder");
     screen.keys("\x1b");
-    screen.see_gone("enter reads");
+    screen.see_gone("tab complete");
     screen.keys(&format!("m{}\r", model.display()));
     screen.see("What runs where for glm-4-9b");
     screen.keys("m\r");

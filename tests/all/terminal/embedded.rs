@@ -144,7 +144,7 @@ fn a_confirmed_signal_reaches_the_process() {
     screen.keys("K");
     screen.see(&format!("Signal to {pid} cat"));
     screen.keys("\r");
-    screen.see(&format!("Send SIGTERM to {pid} cat?"));
+    screen.see(&format!("Send SIGTERM to {pid}?"));
     screen.keys("n");
     screen.see_gone("Send SIGTERM");
     assert!(target.try_wait().expect("is asked").is_none(), "n sends nothing");

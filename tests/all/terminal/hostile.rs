@@ -146,9 +146,9 @@ fn names_of_devices_and_processes_reach_no_terminal_as_commands() {
         screen.see(seen);
     }
     screen.keys("\r");
-    screen.see("visible");
+    screen.see("mem busy");
     screen.keys("\x1b");
-    screen.see_gone("visible");
+    screen.see_gone("mem busy");
     screen.keys("?");
     screen.see("Leave warpscope.");
     quit(screen);
@@ -160,9 +160,9 @@ fn names_in_a_recording_reach_no_terminal_as_commands() {
     let mut screen = replay("synthetic-t4.jsonl", &["--tab", "processes"], (200, 50));
     screen.see("owned");
     screen.keys("\r");
-    screen.see("visible");
+    screen.see("mem busy");
     screen.keys("\x1b");
-    screen.see_gone("visible");
+    screen.see_gone("mem busy");
     quit(&mut screen);
     assert_own(&screen.raw);
 }
@@ -192,7 +192,7 @@ fn no_tab_lets_a_hostile_name_through() {
         screen.see(seen);
         assert!(!screen.text().contains(|letter| is_harmful(letter) && letter != '\n'));
     }
-    for (tab, seen, popup) in [("1", "Synthetic CPU", "UUID"), ("4", "COMMAND", "visible")] {
+    for (tab, seen, popup) in [("1", "Synthetic CPU", "UUID"), ("4", "COMMAND", "mem busy")] {
         screen.keys(tab);
         screen.see(seen);
         screen.keys("\r");
