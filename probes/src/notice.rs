@@ -11,7 +11,7 @@ pub struct Notice {
     pub severity: Severity,
     /// What was found, one sentence.
     pub what: String,
-    /// The way out; empty where there is none. Steps are divided by semicolons, a command stands behind a colon.
+    /// The remedy; empty where none is known. Semicolons separate its steps, and a colon precedes a command.
     pub remedy: String,
 }
 
@@ -21,7 +21,7 @@ impl Notice {
     /// Id of the notice of a server of metrics that could not be asked.
     pub const FLEET_LOST: &str = "fleet.lost";
 
-    /// The steps of the way out: words, and the command they lead to.
+    /// The steps of the remedy: text, and the command it introduces.
     pub fn steps(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         let step = |text| match str::rsplit_once(text, ": ") {
             Some((words, command)) if !command.is_empty() => (words, Some(plain(command))),

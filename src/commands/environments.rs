@@ -25,7 +25,7 @@ pub(crate) fn inventory(progress: &mut Progress<'_>) -> Inventory {
     sweep.run(progress)
 }
 
-/// Reads the binaries of what was found, and shows how far it has come where somebody watches.
+/// Reads the binaries of what was found, with progress on a terminal.
 pub(crate) fn scan(inventory: Inventory, cancel: &AtomicBool) -> EnvironmentScan {
     let cache = Cache::folder_of_user().map(Cache::open);
     let mut read = |path: &Path| -> Result<Scan, ScanError> {

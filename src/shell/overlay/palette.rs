@@ -91,7 +91,7 @@ impl Palette {
     }
 
     /// Everything that can be found: GPUs in view, tabs, actions of this tab, options, what runs on GPUs, GPUs of the
-    /// catalogue; last of all the way out.
+    /// catalogue; quitting comes last.
     fn entries(&self, app: &App) -> Vec<Entry> {
         let mut entries = Vec::new();
         let entry = |name: String, effect| Entry { name, effect };

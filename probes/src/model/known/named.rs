@@ -105,8 +105,8 @@ fn is_by_its_makers(repository: &str, row: &Row) -> bool {
     named.is_none() || row.ids.iter().any(|id| owner(id) == named)
 }
 
-/// The row of a model that was published again: `Qwen_Qwen3-8B`, `Meta-Llama-3.1-8B-Instruct`, `DeepSeek-V4-Flash-0731`, or is told apart
-/// from its copies by its type: `NVIDIA-Nemotron-3-Nano-4B-BF16`.
+/// The row of a model that was published again: `Qwen_Qwen3-8B`, `Meta-Llama-3.1-8B-Instruct`, `DeepSeek-V4-Flash-0731`, or one that differs
+/// from its copies by its number format: `NVIDIA-Nemotron-3-Nano-4B-BF16`.
 fn row_of(table: &'static Table, name: &str) -> Option<&'static Row> {
     let without_owner = name.split_once('_').map(|(_, rest)| rest);
     let without_vendor = name.strip_prefix("meta-");
