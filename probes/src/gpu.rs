@@ -56,10 +56,10 @@ readings! {
     pub struct Vitals {
         util_gpu_pct: Percent = "GPU utilization", "Share of the sample period in which a kernel was running.";
         util_memory_pct: Percent = "memory controller", "Share of the sample period in which memory was read or written.";
-        util_encoder_pct: Percent = "encoder", "Video encoder utilisation.";
-        util_decoder_pct: Percent = "decoder", "Video decoder utilisation.";
-        util_jpeg_pct: Percent = "JPEG", "JPEG engine utilisation.";
-        util_ofa_pct: Percent = "optical flow", "Optical-flow engine utilisation.";
+        util_encoder_pct: Percent = "encoder", "Video encoder utilization.";
+        util_decoder_pct: Percent = "decoder", "Video decoder utilization.";
+        util_jpeg_pct: Percent = "JPEG", "JPEG engine utilization.";
+        util_ofa_pct: Percent = "optical flow", "Optical-flow engine utilization.";
         memory_total_bytes: Bytes = "memory total", "Physical device memory.";
         memory_used_bytes: Bytes = "memory used", "Allocated by processes and contexts.";
         memory_free_bytes: Bytes = "memory free", "Unallocated.";

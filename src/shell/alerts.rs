@@ -17,7 +17,7 @@ use crate::widgets::format;
 const KEPT: usize = 50;
 /// A value must fall so far below its threshold before it alerts again.
 const FALL: f64 = 3.0;
-/// A GPU with less utilisation is idle, percent.
+/// A GPU with less utilization is idle, percent.
 const IDLE: f64 = 1.0;
 /// What is said of a GPU that is lost.
 pub(crate) const LOST: &str = "the driver lost it";

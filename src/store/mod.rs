@@ -18,8 +18,8 @@ pub use spans::{MEANS, SPANS, Span};
 /// A value of a GPU that is kept over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
-    /// GPU utilisation, percent.
-    Utilisation,
+    /// GPU utilization, percent.
+    Utilization,
     /// Memory in use, bytes.
     Memory,
     /// Power, watts.
@@ -75,7 +75,7 @@ fn hundred(_: &Gpu) -> Option<f64> {
 /// Every value that is kept over time.
 pub const TRACKS: &[TrackSpec] = &[
     TrackSpec {
-        track: Track::Utilisation,
+        track: Track::Utilization,
         is_detail: false,
         label: "gpu %",
         read: |gpu| gpu.vitals.util_gpu_pct.value()?.number(),
@@ -158,8 +158,8 @@ const MOST_PROCESSES: usize = 128;
 /// The histories of one GPU.
 #[derive(Clone, Debug, Default)]
 struct Kept {
-    /// Utilisation, frame by frame.
-    utilisation: Series,
+    /// Utilization, frame by frame.
+    utilization: Series,
     /// Every track over time, in the order of [`TRACKS`].
     tracks: [Spans; TRACKS.len()],
 }
@@ -191,8 +191,8 @@ impl Store {
             for (spans, spec) in kept.tracks.iter_mut().zip(TRACKS) {
                 let value = gpu.and_then(spec.read).map(|value| value as f32);
                 spans.push(frame.at, value);
-                if spec.track == Track::Utilisation {
-                    kept.utilisation.push(value);
+                if spec.track == Track::Utilization {
+                    kept.utilization.push(value);
                 }
             }
         }
@@ -213,7 +213,7 @@ impl Store {
     fn rewind(&mut self, at: Timestamp) {
         let later = self.times.iter().rev().take_while(|time| **time > at).count();
         if later > 0 {
-            let series = self.gpus.values_mut().map(|kept| &mut kept.utilisation);
+            let series = self.gpus.values_mut().map(|kept| &mut kept.utilization);
             let processes = self.processes.values_mut();
             series.chain([&mut self.cpu]).chain(processes).for_each(|series| series.forget(later));
             self.times.truncate(self.times.len() - later);
@@ -224,9 +224,9 @@ impl Store {
         self.times.push_back(at);
     }
 
-    /// Utilisation in the newest frames, oldest first; empty for a GPU that was never seen.
-    pub fn utilisation(&self, gpu: &str) -> &[Option<f32>] {
-        self.gpus.get(gpu).map_or(&[], |kept| kept.utilisation.values())
+    /// Utilization in the newest frames, oldest first; empty for a GPU that was never seen.
+    pub fn utilization(&self, gpu: &str) -> &[Option<f32>] {
+        self.gpus.get(gpu).map_or(&[], |kept| kept.utilization.values())
     }
 
     /// A track over the span with this place in [`SPANS`], in so many steps up to now, oldest first.
@@ -309,9 +309,9 @@ mod tests {
         let mut late = frame(&[("a", 40.0), ("b", 50.0)]);
         late.gpus[1].make_late();
         store.push(&late);
-        assert_eq!(store.utilisation("a"), [Some(10.0), None, Some(40.0)]);
-        assert_eq!(store.utilisation("b"), [Some(20.0), Some(30.0), None]);
-        assert_eq!(store.utilisation("c"), []);
+        assert_eq!(store.utilization("a"), [Some(10.0), None, Some(40.0)]);
+        assert_eq!(store.utilization("b"), [Some(20.0), Some(30.0), None]);
+        assert_eq!(store.utilization("c"), []);
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
             frame.at = Timestamp(second * 1000);
             store.push(&frame);
         }
-        assert_eq!(store.utilisation("a"), [Some(1.0), Some(2.0), Some(2.0)]);
+        assert_eq!(store.utilization("a"), [Some(1.0), Some(2.0), Some(2.0)]);
     }
 
     #[test]

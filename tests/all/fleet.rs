@@ -328,7 +328,7 @@ fn the_dashboard_shows_all_machines_and_opens_one() {
     session.see("remote node10");
     session.see("Hopper");
     session.keys("6");
-    session.see("Map of utilisation");
+    session.see("Map of utilization");
     session.keys("c");
     session.see("What runs on 4 GPUs");
     session.keys("q");

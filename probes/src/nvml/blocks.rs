@@ -26,7 +26,7 @@ pub(super) fn pci(probe: &Probe<'_>, slot: &mut Slot) {
     });
 }
 
-/// GPU and memory-controller utilisation.
+/// GPU and memory-controller utilization.
 pub(super) fn utilization(probe: &Probe<'_>, slot: &mut Slot) {
     let both = probe.ask(|d| d.utilization_rates());
     slot.gpu.vitals.util_gpu_pct = checked(both.clone(), |both| plausible::percent(both.gpu));

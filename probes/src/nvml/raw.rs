@@ -39,13 +39,13 @@ pub(super) fn clock_event_reasons(device: &Device<'_>) -> Result<u64, NvmlError>
     newer_or_older(newer(), older)
 }
 
-/// JPEG engine utilisation in percent.
+/// JPEG engine utilization in percent.
 pub(super) fn jpeg_utilization(device: &Device<'_>) -> Result<u32, NvmlError> {
     query!(device, nvmlDeviceGetJpgUtilization, percent: u32, _period_us: u32)
         .map(|both: (u32, u32)| both.0)
 }
 
-/// Optical-flow engine utilisation in percent.
+/// Optical-flow engine utilization in percent.
 pub(super) fn ofa_utilization(device: &Device<'_>) -> Result<u32, NvmlError> {
     query!(device, nvmlDeviceGetOfaUtilization, percent: u32, _period_us: u32)
         .map(|both: (u32, u32)| both.0)

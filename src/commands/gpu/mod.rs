@@ -34,7 +34,7 @@ use crate::worker::{
     WorkerTarget,
 };
 
-/// How long NVML may show the utilisation of a process that has ended: it is a mean over up to a second, and on an H200 92 % were still shown when the
+/// How long NVML may show the utilization of a process that has ended: it is a mean over up to a second, and on an H200 92 % were still shown when the
 /// next command looked.
 const UTILISATION_LAGS: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -205,7 +205,7 @@ fn seen(frame: Option<&Frame>, here: &DeviceHere) -> Seen {
     conditions(frame, gpu, &[]).blocker.map_or(Seen::Free, Seen::Blocked)
 }
 
-/// What is seen once a utilisation that no listed process accounts for has passed, or nobody looks again.
+/// What is seen once a utilization that no listed process accounts for has passed, or nobody looks again.
 fn settled(mut now: Seen, mut again: impl FnMut() -> Option<Seen>) -> Seen {
     while let Seen::Blocked(Blocker::Busy(_)) = now
         && let Some(newer) = again()
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_utilisation_that_nobody_accounts_for_is_looked_at_again() {
+    fn a_utilization_that_nobody_accounts_for_is_looked_at_again() {
         let busy = |percent| Seen::Blocked(Blocker::Busy(percent));
         let mut later = [busy(40), Seen::Free, busy(7)].into_iter();
         assert_eq!(settled(busy(92), || later.next()), Seen::Free);

@@ -11,7 +11,7 @@ impl Fleet {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
         "filter_fleet", ["/"], "filter", "Show only GPUs that fit: words of host, model, owner or problem, and comparisons such as util<5 or mem>90.", |_, _| vec![Effect::TypeFilter];
-        "map_value", ["m"], "value", "Show another value on the map: utilisation, memory, temperature, power, problems.", Self::next_metric;
+        "map_value", ["m"], "value", "Show another value on the map: utilization, memory, temperature, power, problems.", Self::next_metric;
         "sort_fleet", ["s", "f6"], "sort", "Order machines by name, the worst first, or the highest value first.", Self::sort;
         "fleet_runs", ["c"], "what runs", "Show on how many of the GPUs in view each configuration works.", Self::count_runs;
     };

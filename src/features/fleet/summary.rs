@@ -15,7 +15,7 @@ use super::problems::{self, Problem};
 pub(super) struct Share {
     pub(super) name: String,
     pub(super) gpus: usize,
-    /// Of those whose utilisation is told.
+    /// Of those whose utilization is told.
     pub(super) busy_pct: Option<f64>,
     told: usize,
 }

@@ -92,7 +92,7 @@ fn gauges(shared: &Shared, card: &Card, on: &mut Surface<'_>) {
     } else {
         halves(cut_top(&mut on.area, 1), 2).into()
     };
-    let history = Some(shared.store.utilisation(&card.key));
+    let history = Some(shared.store.utilization(&card.key));
     let label = load_label(std::slice::from_ref(card));
     gauge(("gpu ", Ramp::Load), card.load.amount, (&card.load.text, label), history, on.at(gpu));
     let Meter { amount, text } = &card.memory;

@@ -102,7 +102,7 @@ pub(super) struct Card {
     pub facts: Vec<String>,
     /// Whether a device is behind it.
     pub presence: Presence,
-    /// GPU utilisation.
+    /// GPU utilization.
     pub load: Meter,
     /// Memory in use.
     pub memory: Meter,

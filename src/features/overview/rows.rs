@@ -131,7 +131,7 @@ fn bar(shared: &Shared, card: &Card, (column, label): (usize, u16), mut on: Surf
     match column {
         LOAD => on.draw(&gauge(card.load.amount, Ramp::Load, &card.load.text)),
         3 => {
-            let values = shared.store.utilisation(&card.key);
+            let values = shared.store.utilization(&card.key);
             on.draw(&Spark::new(look, values, Paint::Role(Role::Graph)).max(100.0));
         }
         _ => on.draw(&gauge(card.memory.amount, Ramp::Memory, &card.memory.text)),

@@ -114,7 +114,7 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ramp {
-    /// Utilisation, power.
+    /// Utilization, power.
     Load,
     /// Memory in use.
     Memory,

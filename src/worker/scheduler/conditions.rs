@@ -9,7 +9,7 @@ use warpscope_probes::{Frame, Gpu};
 use crate::worker::TimingMode;
 use crate::worker::gpu::tier;
 
-/// Utilisation up to which a GPU counts as idle, percent.
+/// Utilization up to which a GPU counts as idle, percent.
 const IDLE_PCT: f32 = 1.0;
 /// Power above the idle minimum that still counts as idle, as a factor.
 const IDLE_POWER: f64 = 1.1;
@@ -69,7 +69,7 @@ impl fmt::Display for Blocker {
 /// One GPU at one moment, as far as the benchmark is concerned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// What forbids to begin, the first in order of weight; utilisation and power count only while the benchmark itself rests.
+    /// What forbids to begin, the first in order of weight; utilization and power count only while the benchmark itself rests.
     pub blocker: Option<Blocker>,
     /// What forbids to go on while the benchmark's own work is part of the readings.
     pub contention: Option<Blocker>,
@@ -167,7 +167,7 @@ fn in_use(gpu: &Gpu) -> Option<Blocker> {
         Some(percent) if percent.0 <= IDLE_PCT => None,
         Some(percent) => Some(Blocker::Busy(percent.0.ceil() as u64)),
         None if gpu.vitals.util_gpu_pct.last().is_some() => Some(Blocker::Late),
-        None => Some(Blocker::Unreadable("its utilisation")),
+        None => Some(Blocker::Unreadable("its utilization")),
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
             (|_, g| g.vitals.util_gpu_pct = Reading::Value(Percent(1.2)), "busy: 2 % in use"),
             (
                 |_, g| g.vitals.util_gpu_pct = Reading::Unsupported,
-                "its utilisation cannot be read, so it is unknown whether it is idle",
+                "its utilization cannot be read, so it is unknown whether it is idle",
             ),
             (
                 |_, g| g.vitals.memory_free_bytes = Reading::Value(Bytes((1 << 30) + 5)),

@@ -18,7 +18,7 @@ use crate::shell::{App, Cmd, Msg, Settings};
 
 const UUID: &str = "GPU-1";
 
-fn app(utilisation: f32) -> App {
+fn app(utilization: f32) -> App {
     let settings = Settings {
         interval: Duration::from_secs(1),
         readonly: false,
@@ -32,7 +32,7 @@ fn app(utilisation: f32) -> App {
     gpu.identity.sm = Reading::Value(Sm::new(7, 5));
     gpu.identity.compute_mode = Reading::Value("default".into());
     gpu.identity.mig_mode = Reading::Value(false);
-    gpu.vitals.util_gpu_pct = Reading::Value(Percent(utilisation));
+    gpu.vitals.util_gpu_pct = Reading::Value(Percent(utilization));
     gpu.vitals.memory_free_bytes = Reading::Value(Bytes(14 << 30));
     let mut frame = Frame { gpus: vec![gpu], ..Frame::default() };
     frame.driver.status = DriverState::Ready;

@@ -153,7 +153,7 @@ pub(super) fn held_by(machines: &Machines, machine: &Machine) -> Option<String> 
     (!owners.is_empty()).then(|| printable(&owners.join(", ")))
 }
 
-/// Utilisation, memory, power and temperature of a machine, each where it is told.
+/// Utilization, memory, power and temperature of a machine, each where it is told.
 pub(super) fn facts(
     machines: &Machines,
     machine: &Machine,
