@@ -38,6 +38,8 @@ impl TooBig {
     /// Compares what the configuration in `settings` needs with the memory; none where either is unknown.
     pub(super) fn of(question: &Question, settings: &Settings, target: &Target) -> Option<Self> {
         let framework = Framework::find(&question.framework);
+        let group = framework.map(|_| group(settings, target));
+        let target = group.as_ref().unwrap_or(target);
         if let Some(found) = framework.and_then(|_| too_few(settings, target)) {
             return Some(found);
         }
@@ -99,11 +101,27 @@ fn smallest(
     Some((demand, planned))
 }
 
+/// What a configuration is spread over by its own settings.
+fn split(settings: &Settings) -> Vec<(&'static str, u32)> {
+    let count = |key| Some((key, settings.get(key)?.parse::<u32>().ok().filter(|one| *one > 1)?));
+    ["tp", "pp"].into_iter().filter_map(count).collect()
+}
+
+fn gpus(split: &[(&str, u32)]) -> u64 {
+    split.iter().map(|one| u64::from(one.1)).product()
+}
+
+/// A GPU that is named once stands for its kind: for as many as the configuration takes.
+fn group(settings: &Settings, target: &Target) -> Target {
+    let needed = u32::try_from(gpus(&split(settings))).unwrap_or(u32::MAX);
+    let is_kind = target.what_if && target.equals == 1;
+    Target { equals: if is_kind { needed } else { target.equals }, ..target.clone() }
+}
+
 /// A split that takes more GPUs than there are.
 fn too_few(settings: &Settings, target: &Target) -> Option<TooBig> {
-    let count = |key| Some((key, settings.get(key)?.parse::<u32>().ok().filter(|one| *one > 1)?));
-    let split: Vec<(&str, u32)> = ["tp", "pp"].into_iter().filter_map(count).collect();
-    let needed: u64 = split.iter().map(|one| u64::from(one.1)).product();
+    let split = split(settings);
+    let needed = gpus(&split);
     let there = u64::from(target.equals);
     if there == 0 || needed <= there {
         return None;
@@ -263,6 +281,23 @@ mod tests {
             let found = TooBig::of(&vllm, &settings, &Target { equals, ..target(None) });
             assert_eq!(found.as_ref().map(|one| &*one.reason), said);
         }
+    }
+
+    #[test]
+    fn a_gpu_named_once_stands_for_as_many_as_the_split_takes() {
+        let settings =
+            Settings::new([("tp", "8"), ("quantization", "fp8")]).expect("good settings");
+        let question = |gib| Question {
+            framework: "vllm".to_owned(),
+            weight_bytes: Some(gib * GIB),
+            ..Question::default()
+        };
+        let named = Target { what_if: true, equals: 1, ..target(Some(80)) };
+        assert_eq!(TooBig::of(&question(400), &settings, &named), None);
+        let found = TooBig::of(&question(700), &settings, &named).expect("640 GiB are there");
+        assert!(found.reason.contains("8 such GPUs have 640.0 GiB"), "{}", found.reason);
+        let two = Target { equals: 2, ..named };
+        assert!(TooBig::of(&question(400), &settings, &two).is_some());
     }
 
     fn verdict(gib: u64, pairs: &[(&str, &str)], memory: Option<u64>) -> bool {
