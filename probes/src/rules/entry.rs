@@ -256,6 +256,8 @@ pub struct ConfigRow {
     pub label: String,
     /// Version it is shown for; the framework's default where it has none.
     pub version: Option<String>,
+    /// Releases that it is shown for where one is asked about; all where it has none.
+    pub versions: Option<VersionRange>,
     /// The configuration.
     pub settings: Settings,
 }

@@ -51,6 +51,7 @@ pub(super) struct ConfigEntry {
     pub id: String,
     pub label: String,
     pub version: Option<String>,
+    pub versions: Option<VersionRange>,
     #[serde(default)]
     pub set: Settings,
 }

@@ -255,7 +255,7 @@ impl Source<'_> {
         row: Placed<T, ConfigEntry>,
         framework: &str,
     ) -> Result<(), RuleError> {
-        let Placed { at, value: ConfigEntry { id, label, version, set }, .. } = row;
+        let Placed { at, value: ConfigEntry { id, label, version, versions, set }, .. } = row;
         let twin = |old: &ConfigRow| old.framework == framework && old.id == id;
         if base.configs.iter().any(twin) && !self.user {
             return Err(self.error(at, format!("config {id:?} is there twice")));
@@ -269,6 +269,7 @@ impl Source<'_> {
             id,
             label,
             version,
+            versions,
             settings: set,
         });
         Ok(())

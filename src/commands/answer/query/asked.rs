@@ -107,6 +107,7 @@ impl<'a> Asked<'a> {
         let fits = self
             .rows
             .narrow(|question| !package::is_of_another_generation(base, question, version));
+        self.rows.narrow(|question| package::is_shown(base, question, version));
         for question in &mut self.rows.0 {
             question.label = question.label.take().filter(|_| fits);
             if question.framework == framework.id {

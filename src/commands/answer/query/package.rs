@@ -1,7 +1,7 @@
 //! The packages a framework runs with, and the releases its rows are about.
 
 use warpscope_probes::releases;
-use warpscope_probes::rules::{Framework, RuleBase};
+use warpscope_probes::rules::{ConfigRow, Framework, RuleBase};
 
 use crate::engine::Question;
 use crate::engine::vocabulary::meant;
@@ -71,4 +71,14 @@ pub(super) fn is_of_another_generation(
 pub(super) fn first_number(version: &str) -> &str {
     let number = version.trim_start_matches(|first: char| first.is_ascii_alphabetic());
     number.split('.').next().unwrap_or(number)
+}
+
+/// Whether the preset behind a question is one of this release.
+pub(super) fn is_shown(base: &RuleBase, question: &Question, version: &str) -> bool {
+    let release = version.parse().ok();
+    let is_its = |row: &&ConfigRow| {
+        row.framework == question.framework && Some(&row.label) == question.label.as_ref()
+    };
+    let mut rows = base.configs().iter().filter(is_its).filter_map(|row| row.versions.as_ref());
+    rows.all(|range| range.contains(release.as_ref()) != Some(false))
 }
