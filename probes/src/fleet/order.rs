@@ -32,15 +32,16 @@ pub(super) fn sorted(fleet: Fleet) -> Fleet {
     Fleet { machines, gpus, columns, ..fleet }
 }
 
-/// A name whose numbers compare as numbers.
-pub fn natural(name: &str) -> Vec<(String, u64)> {
+/// A name whose numbers compare as numbers; what has none comes before what goes on with one.
+pub fn natural(name: &str) -> Vec<(String, Option<u64>)> {
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
         let text = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
         let digits =
             rest[text..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |n| text + n);
-        parts.push((rest[..text].to_lowercase(), rest[text..digits].parse().unwrap_or(u64::MAX)));
+        let number = (text < digits).then(|| rest[text..digits].parse().unwrap_or(u64::MAX));
+        parts.push((rest[..text].to_lowercase(), number));
         rest = &rest[digits..];
     }
     parts

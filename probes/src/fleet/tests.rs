@@ -230,3 +230,10 @@ fn two_exporters_on_a_machine_tell_of_the_same_gpus() {
     assert_eq!(fleet.value("fan_pct", 0), Some(75.0));
     assert_eq!(fleet.value("clock_reasons", 0), Some(4.0));
 }
+
+#[test]
+fn names_stand_in_the_order_people_count() {
+    let mut names = ["node10", "b10", "b", "node2-9", "B3", "node2", "b99999999999999999999"];
+    names.sort_by_cached_key(|name| natural(name));
+    assert_eq!(names, ["b", "B3", "b10", "b99999999999999999999", "node2", "node2-9", "node10"]);
+}

@@ -64,8 +64,10 @@ impl Overlay {
     pub(crate) fn hints(&self, app: &App) -> &'static [PopupHint] {
         match self {
             Self::Help(_) => SEARCH_HINTS,
-            Self::Notices(_) => &[("y", "copy commands"), ("esc", "close")],
-            Self::ErrorText(_) => CLOSE_HINTS,
+            Self::Notices(_) if notices::commands(&app.shared.frame).is_some() => {
+                &[("y", "copy commands"), ("esc", "close")]
+            }
+            Self::Notices(_) | Self::ErrorText(_) => CLOSE_HINTS,
             Self::Picker(_) => &[("enter", "add"), ("esc", "close")],
             Self::Palette(_) => &[("enter", "go"), ("esc", "close")],
             Self::Hosts(_) => HostsMenu::hints(app),
