@@ -230,10 +230,10 @@ fn steady(session: &mut Session, time: Duration) {
     let share = |ns: u64| ns as f64 / 1e9 / seconds * 100.0;
     let cpu = share(after.cpu_ns.iter().map(ran).sum());
     let wakeups = (after.wakeups - before.wakeups) as f64 / seconds;
-    println!("CPU               {cpu:>8.3} % of a core over {seconds:.0} s");
+    println!("CPU               {cpu:>8.3}% of a core over {seconds:.0} s");
     for one in &after.cpu_ns {
         let (_, arguments) = one.0;
-        println!("  of it           {:>8.3} % {}", share(ran(one)), arguments);
+        println!("  of it           {:>8.3}% {}", share(ran(one)), arguments);
     }
     println!("wake-ups          {wakeups:>8.1} /s");
     println!("to the terminal   {:>8.0} B/s", bytes / seconds);

@@ -24,9 +24,11 @@ pub fn clean(text: &str, ascii: bool) -> Cow<'_, str> {
 
 /// Text without the escape sequences that programs write to a terminal.
 pub fn without_escapes(text: &str) -> Cow<'_, str> {
-    if !text.contains('\x1b') {
+    if !text.contains(['\x1b', '\u{9b}']) {
         return Cow::Borrowed(text);
     }
+    // One character begins a control sequence as two do.
+    let text = text.replace('\u{9b}', "\x1b[");
     let mut pieces = text.split('\x1b');
     let mut plain = pieces.next().unwrap_or_default().to_owned();
     plain.extend(pieces.map(after_sequence));

@@ -112,5 +112,5 @@ fn line(key: &Key, blocks: &[Vec<Point>], command: &str, noise: &mut Noise, asci
     };
     let deviation = spread.deviation.exp_m1();
     noise.set(&noise_file::machine(), command, key, Measured { deviation, processes, at_ms });
-    format!("{:>7.2} %  {processes:>9}  {name}\n", deviation * 100.0)
+    format!("{:>7.2}%  {processes:>9}  {name}\n", deviation * 100.0)
 }

@@ -35,15 +35,17 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 
 /// One frame as a table or JSON; of several hosts, one each.
 pub(crate) fn run(options: &Options) -> Result<Exit> {
+    // One for all frames: a host, a user and a GPU keep their numbers.
+    let mut redactor = options.get(&args::REDACT).then(Redactor::default);
     if let Some(url) = options.get(&args::PROMETHEUS) {
         let frames = fleet::frames(&url, options)?;
-        frames.iter().try_for_each(|frame| show(options, frame))?;
+        frames.iter().try_for_each(|frame| show(options, frame, redactor.as_mut()))?;
         return Ok(Exit::Fine);
     }
     let hosts = hosts::named(options)?;
     if hosts.is_empty() {
         let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
-        show(options, &frame)?;
+        show(options, &frame, redactor.as_mut())?;
         demand_gpu(options, &frame)?;
         return Ok(Exit::Fine);
     }
@@ -51,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit> {
     let mut exit = Exit::Fine;
     for frame in frames {
         let shown = frame.and_then(|frame| {
-            show(options, &frame).map_err(|error| error.to_string())?;
+            show(options, &frame, redactor.as_mut()).map_err(|error| error.to_string())?;
             demand_gpu(options, &frame).map_err(|error| error.to_string())
         });
         if let Err(why) = shown {
@@ -62,13 +64,13 @@ pub(crate) fn run(options: &Options) -> Result<Exit> {
     Ok(exit)
 }
 
-fn show(options: &Options, frame: &Frame) -> Result<()> {
+fn show(options: &Options, frame: &Frame, redactor: Option<&mut Redactor>) -> Result<()> {
     let mut frame = frame.clone();
     // A source leaves that to its second frame, so that nobody waits for the first.
     frame.gpus.iter_mut().for_each(enrich);
     what_if::overlay(options, &mut frame)?;
-    if options.get(&args::REDACT) {
-        Redactor::default().frame(&mut frame);
+    if let Some(redactor) = redactor {
+        redactor.frame(&mut frame);
     }
     if options.get(&args::JSON) {
         output::json(&frame)

@@ -21,7 +21,7 @@ impl Spread {
     }
 }
 
-/// What the median lies in with 95 % confidence, whatever the distribution: order statistics, whose ranks follow from tossing a coin for each
+/// What the median lies in with 95% confidence, whatever the distribution: order statistics, whose ranks follow from tossing a coin for each
 /// sample. Fewer than six samples say no more than their range.
 pub(crate) fn median_interval(mut samples: Vec<f64>) -> Option<(f64, f64)> {
     samples.retain(|sample| sample.is_finite());
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(Spread::of([f64::NAN, f64::INFINITY]), None);
     }
 
-    /// Tables of the sign test: of 12 samples the third and the tenth (96.1 %), of 100 the 40th and the 61st (96.5 %).
+    /// Tables of the sign test: of 12 samples the third and the tenth (96.1%), of 100 the 40th and the 61st (96.5%).
     #[test]
     fn an_interval_is_that_of_the_sign_test() {
         let upto = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();

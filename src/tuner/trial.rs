@@ -71,7 +71,7 @@ impl CandidateRun {
         self.series().quartiles()
     }
 
-    /// 95 % interval of its median, from order statistics and so for any distribution; `None` below six samples, which cannot give one.
+    /// 95% interval of its median, from order statistics and so for any distribution; `None` below six samples, which cannot give one.
     pub fn median_interval(&self) -> Option<(f64, f64)> {
         let series = self.series();
         (series.len() >= 6).then(|| median_interval(series.sorted().to_vec())).flatten()

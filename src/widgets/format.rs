@@ -296,11 +296,11 @@ pub fn minute(ms: u64) -> Short {
     }
 }
 
-/// `+5.2 %`: a relative change.
+/// `+5.2%`: a relative change.
 pub fn change(share: f64) -> Short {
     or_absent(sane(share), |share| match share * 100.0 {
-        none if none.abs() < 0.05 => Short::of("0.0 %"),
-        percent => Short::of(format_args!("{percent:+.1} %")),
+        none if none.abs() < 0.05 => Short::of("0.0%"),
+        percent => Short::of(format_args!("{percent:+.1}%")),
     })
 }
 
@@ -353,9 +353,9 @@ mod tests {
     #[test]
     fn counts_and_shares_read_like_this() {
         read_like_this(&[
-            (change(0.0523), "+5.2 %"),
-            (change(-0.2), "-20.0 %"),
-            (change(-0.0004), "0.0 %"),
+            (change(0.0523), "+5.2%"),
+            (change(-0.2), "-20.0%"),
+            (change(-0.0004), "0.0%"),
             (count(0.0), "0"),
             (count(2.5), "2.5"),
             (count(41.0), "41"),

@@ -560,7 +560,7 @@ fn samples_below_the_best_clock_are_marked_in_the_details_of_a_kernel() {
             scene.text((120, 36))
         })
         .collect();
-    let words = "clock    1 of 3 samples below 95 % of the best clock, 1111 MHz";
+    let words = "clock    1 of 3 samples below 95% of the best clock, 1111 MHz";
     let kernel = shown.iter().find(|text| text.contains("reached  ")).expect("one is selected");
     assert!(kernel.contains(words), "{kernel}");
 }

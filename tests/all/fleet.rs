@@ -215,6 +215,9 @@ fn servers_tell_what_was_collected() {
         assert_eq!(frames[0]["without_processes"], true);
         let one = server.frames(1, &["--prometheus-match", "Hostname=\"node2\""]);
         assert_eq!(one[0]["origin"]["host"], "node2");
+        let hidden = server.frames(2, &["--redact"]);
+        let hosts: Vec<_> = hidden.iter().map(|frame| &frame["origin"]["host"]).collect();
+        assert_eq!(hosts, ["host-1", "host-2"], "{name}");
     }
 }
 

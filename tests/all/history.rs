@@ -18,7 +18,7 @@ fn line(record: &Record) -> String {
     serde_json::to_string(record).expect("is JSON") + "\n"
 }
 
-/// Twelve times with 0.4 % of noise, microseconds.
+/// Twelve times with 0.4% of noise, microseconds.
 fn point(name: &str, level: f64, random: &mut SplitMix, more: &str) -> String {
     let times = (0..12).map(|_| format!("{:.3}", level * (1.0 + 0.004 * random.normal())));
     let times = times.collect::<Vec<_>>().join(",");

@@ -164,7 +164,7 @@ fn other_judges_say_the_same_of_the_same_files() {
         let google = google_tool.as_deref().map(|tool| google_says(tool, &google_files, name));
         let word = |said: Option<Said>| said.map_or("-".to_owned(), |said| format!("{said:?}"));
         println!(
-            "{name:<8} {change:>+5.0} %  {:<10} {:<10} {}",
+            "{name:<8} {change:>+5.0}%  {:<10} {:<10} {}",
             word(Some(mine)),
             word(theirs),
             word(google)

@@ -417,7 +417,7 @@ fn compared() -> App {
 fn two_runs_beside_each_other_and_one_alone() {
     let mut app = compared();
     let text = svg::text(&drawn(&app, &plain(), (80, 24)));
-    assert!(text.contains("SLOWER: +6.") && text.contains("95 % interval"), "{text}");
+    assert!(text.contains("SLOWER: +6.") && text.contains("95% interval"), "{text}");
     insta::assert_snapshot!("history-compared-80x24", text);
     SIZES.iter().for_each(|size| drop(drawn(&app, &plain(), *size)));
     press(&mut app, "esc");

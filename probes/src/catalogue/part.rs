@@ -123,7 +123,7 @@ pub enum PeakBasis {
 pub enum Confidence {
     /// The decisive figures were read in NVIDIA material.
     A,
-    /// They agree within 2 % with an independent second source.
+    /// They agree within 2% with an independent second source.
     B,
     /// No second source: provisional.
     C,

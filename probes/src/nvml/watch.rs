@@ -118,7 +118,7 @@ fn using(device: &Device<'_>, computing: &[u32]) -> Option<Vec<(u32, u32)>> {
     Some(credible(samples, |pid| is_listed(pid) || is_alive(pid)))
 }
 
-/// The shares that can be true: NVML hands out some beyond 100 %, and of processes that are gone or never were
+/// The shares that can be true: NVML hands out some beyond 100%, and of processes that are gone or never were
 /// (github.com/Syllo/nvtop/issues/110, github.com/NVIDIA/go-nvml/issues/51).
 fn credible(
     mut samples: Vec<nvmlProcessUtilizationSample_t>,
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// The figure of the report: 37100 %.
+    /// The figure of the report: 37100%.
     #[test]
     fn what_nvml_makes_up_is_left_out() {
         let samples = vec![sample(7, 40), sample(9, 37_100), sample(10, 55)];

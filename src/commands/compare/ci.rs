@@ -35,7 +35,7 @@ fn name(key: &Key, config: &str) -> String {
     format!("{key} {config}").trim_end().to_owned()
 }
 
-/// `+5.00 % (+4.10 % to +5.90 %), 40.0 us to 42.0 us; reason`.
+/// `+5.00% (+4.10% to +5.90%), 40.0 us to 42.0 us; reason`.
 fn message(row: &Row) -> String {
     let time = row.judgement.time;
     let change = time.map_or_else(|| "unknown change".to_owned(), |time| percent(time.change));
@@ -136,7 +136,7 @@ mod tests {
     fn comparison() -> Comparison {
         let row = |name: &str, call| Row {
             key: Key { name: name.into(), ..Key::default() },
-            judgement: Judgement { call, reason: "100 %\nsure".into(), ..Judgement::default() },
+            judgement: Judgement { call, reason: "100%\nsure".into(), ..Judgement::default() },
             ..Row::default()
         };
         let gone = Key { name: "gone".into(), ..Key::default() };
@@ -161,7 +161,7 @@ mod tests {
         let lines = annotations(&shown, &FailOn(vec!["missing".to_owned()]));
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("::warning title=SLOWER%3A foo<int%2C 2>::"), "{lines:?}");
-        assert!(lines[0].ends_with("100 %25%0Asure"), "{lines:?}");
+        assert!(lines[0].ends_with("100%25%0Asure"), "{lines:?}");
         assert_eq!(lines[1], "::error title=MISSING%3A gone::new: why");
         assert_eq!(lines[2], "::warning title=ERROR::a.json: exit code 1");
     }

@@ -190,7 +190,7 @@ fn plain_or_quoted(cell: &str) -> String {
 /// A table for a pull request.
 pub(crate) fn markdown(shown: &Shown<'_>) -> String {
     let mut text = String::from(
-        "| Call | Kernel | Before | After | Change | 95 % interval | Samples |\n| --- | --- | ---: | ---: | ---: | --- | ---: |\n",
+        "| Call | Kernel | Before | After | Change | 95% interval | Samples |\n| --- | --- | ---: | ---: | ---: | --- | ---: |\n",
     );
     for row in &shown.comparison.rows {
         let name = format!("{} {}", row.key, row.config);

@@ -40,7 +40,7 @@ fn table(rows: &[&Row], style: Style) -> String {
     let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(48);
     let mut text = format!(
         "{:9}  {:widest$}  {:>10}  {:>10}  {:>8}  {:19}  {:>9}\n",
-        "call", "kernel", "before", "after", "change", "95 % interval", "processes"
+        "call", "kernel", "before", "after", "change", "95% interval", "processes"
     );
     for (row, name) in rows.iter().zip(&names) {
         let time = row.judgement.time;
@@ -86,7 +86,7 @@ pub(crate) fn median(side: &Side) -> String {
 
 /// A share with its sign.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:+.2} %", share * 100.0)
+    format!("{:+.2}%", share * 100.0)
 }
 
 /// Both ends of an interval.

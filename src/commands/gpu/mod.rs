@@ -34,7 +34,7 @@ use crate::worker::{
     WorkerTarget,
 };
 
-/// How long NVML may show the utilization of a process that has ended: it is a mean over up to a second, and on an H200 92 % were still shown when the
+/// How long NVML may show the utilization of a process that has ended: it is a mean over up to a second, and on an H200 92% were still shown when the
 /// next command looked.
 const UTILISATION_LAGS: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);

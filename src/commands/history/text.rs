@@ -106,7 +106,7 @@ fn sentence(trend: &Trend, shift: &ChangePoint, style: Style) -> String {
     let weak = if shift.weak { ", weak" } else { "" };
     let when = trend.run_medians.get(shift.at).map(|moment| date(&moment.run.identity));
     format!(
-        "from {} on {:.1} % {word}{weak} (p {}), {} after {}: {}",
+        "from {} on {:.1}% {word}{weak} (p {}), {} after {}: {}",
         when.unwrap_or_default(),
         shift.change.abs() * 100.0,
         format::error(shift.p),

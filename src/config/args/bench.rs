@@ -45,7 +45,7 @@ args! {
         .shorthands(&[("no-bench", "off")])
         .default("ask")
         .setting("WARPSCOPE_BENCH", "bench")
-        .key_help("When to benchmark idle GPUs: ask once and remember the answer; only on request (off); while the Bench tab is open (auto); or all the time (on). The CPU is benchmarked unless this is off, with at most 1 % of a core away from the Bench tab; the key b pauses")
+        .key_help("When to benchmark idle GPUs: ask once and remember the answer; only on request (off); while the Bench tab is open (auto); or all the time (on). The CPU is benchmarked unless this is off, with at most 1% of a core away from the Bench tab; the key b pauses")
         .help("When to benchmark idle GPUs: ask once and remember the answer; while the Bench tab is open (auto); all the time (on); nothing, the CPU included, until you press b (off)");
     BENCH_SHARE: f64 = option("bench-share", "PERCENT", Kind::Percent)
         .default("2%")

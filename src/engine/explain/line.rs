@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 use serde_json::Value;
 
+use crate::text::without_escapes;
+
 /// A line as its program wrote it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
@@ -41,11 +43,11 @@ static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// Cleans one line; what is only decoration leaves an empty text.
 pub(super) fn clean(number: u64, raw: &[u8]) -> Line {
     let raw = &raw[..raw.len().min(LONGEST)];
-    let text = without_escapes(&String::from_utf8_lossy(raw));
+    let text = plain(&String::from_utf8_lossy(raw));
     let mut line = Line {
         number,
         from: String::new(),
-        text: unwrapped(&text).map_or(text, |inner| without_escapes(&inner)),
+        text: unwrapped(&text).map_or(text, |inner| plain(&inner)),
     };
     for _ in 0..MOST_PREFIXES {
         let Some((from, length)) = PREFIXES.iter().find_map(|prefix| found(prefix, &line.text))
@@ -81,35 +83,13 @@ fn unwrapped(text: &str) -> Option<String> {
 }
 
 /// The text without terminal sequences and control characters.
-fn without_escapes(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' => skip_sequence(&mut letters),
-            '\u{9b}' => skip_until(&mut letters, |letter| ('@'..='~').contains(&letter)),
-            '\t' => kept.push(' '),
-            letter if letter.is_control() || letter == '\u{feff}' => {}
-            letter => kept.push(letter),
-        }
-    }
-    kept
-}
-
-fn skip_sequence(letters: &mut std::iter::Peekable<std::str::Chars>) {
-    match letters.next() {
-        Some('[') => skip_until(letters, |letter| ('@'..='~').contains(&letter)),
-        Some(']') => skip_until(letters, |letter| letter == '\u{7}' || letter == '\\'),
-        _ => {}
-    }
-}
-
-fn skip_until(letters: &mut impl Iterator<Item = char>, is_end: impl Fn(char) -> bool) {
-    for letter in letters {
-        if is_end(letter) {
-            return;
-        }
-    }
+fn plain(text: &str) -> String {
+    let typed = |letter| match letter {
+        '\t' => Some(' '),
+        letter if letter.is_control() || letter == '\u{feff}' => None,
+        letter => Some(letter),
+    };
+    without_escapes(text).chars().filter_map(typed).collect()
 }
 
 #[cfg(test)]
@@ -128,6 +108,8 @@ mod tests {
             ("2026-01-02T03:04:05.678Z stderr F boom", "", "boom"),
             (r#"{"log":"\u001b[31mboom\u001b[0m\n","stream":"stderr"}"#, "", "boom"),
             ("\u{1b}[1;31mCUDA\u{1b}[0m error", "", "CUDA error"),
+            ("\u{1b}]0;title\u{7}CUDA\terror\u{0}", "", "CUDA error"),
+            ("\u{9b}1;31mCUDA\u{9b}0m error", "", "CUDA error"),
             ("vllm-1  | boom", "vllm-1", "boom"),
             ("[   12.345678] NVRM: Xid (PCI:0000:01:00): 79", "", "NVRM: Xid (PCI:0000:01:00): 79"),
             ("Jan  2 03:04:05 host kernel: [   12.345678] NVRM: Xid", "", "NVRM: Xid"),

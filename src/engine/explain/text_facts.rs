@@ -121,7 +121,7 @@ fn toolkits(facts: &mut Facts) {
 }
 
 /// Shares of a GPU that an allocator keeps unused before its pieces are to blame, alone and with what is free: a little is kept always. Chosen
-/// between reports with a settled cause: 3.8 % kept was not to blame, 4.6 % was.
+/// between reports with a settled cause: 3.8% kept was not to blame, 4.6% was.
 const FRAGMENTED: (f64, f64) = (0.04, 0.25);
 
 fn memory(facts: &mut Facts) {

@@ -39,7 +39,7 @@ impl Scores {
     }
 }
 
-/// The largest of logits, scores and the widest network. Logs of five models on builds 2230 to 10000 agree to 1 %.
+/// The largest of logits, scores and the widest network. Logs of five models on builds 2230 to 10000 agree to 1%.
 pub(super) fn compute_buffer(shape: &Shape, demand: &Demand, gpus: usize) -> Range {
     let hidden = ROW * shape.hidden as f64;
     let logits = ROW * shape.vocab as f64 + hidden;

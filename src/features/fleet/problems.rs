@@ -65,7 +65,7 @@ pub(super) const PROBLEMS: &[(f64, &str, Check)] = &[
         let used = fleet.value("memory_used_bytes", gpu)?;
         let held = used / fleet.memory_total(gpu).filter(|total| *total > 0.0)?;
         let is_idle = fleet.value("util_gpu_pct", gpu)? < IDLE && held > HELD;
-        is_idle.then(|| format!("idle, holds {:.0} % of its memory", 100.0 * held))
+        is_idle.then(|| format!("idle, holds {:.0}% of its memory", 100.0 * held))
     }),
 ];
 

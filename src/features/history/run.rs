@@ -149,7 +149,7 @@ fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
     if let Some(effect) = judgement.time {
         let interval = effect.interval.map_or_else(String::new, |interval| {
             let (low, high) = (format::change(interval.low), format::change(interval.high));
-            format!(", 95 % interval {low} to {high}")
+            format!(", 95% interval {low} to {high}")
         });
         let text = format!("{}{interval}", format::change(effect.change));
         lines.extend(section(look, "change", &text, Role::Text, width));

@@ -65,7 +65,7 @@ impl Default for Limits {
     }
 }
 
-/// A relative change with its 95 % interval: `0.05` is five per cent more.
+/// A relative change with its 95% interval: `0.05` is five per cent more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// Change of the median.
@@ -208,7 +208,7 @@ pub(super) fn decide(
 ) -> Option<(Call, String)> {
     let threshold = limits.practical.ln_1p();
     if time.is_within(threshold) {
-        let reason = format!("any difference is below {:.1} %", limits.practical * 100.0);
+        let reason = format!("any difference is below {:.1}%", limits.practical * 100.0);
         return Some((Call::Same, reason));
     }
     // The interval is shown and does not gate: with two clock modes it straddles both long after the ranks are apart.
@@ -238,5 +238,5 @@ pub(super) fn possible(logs: Option<Interval>) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
+    format!("{:+.1}%", share * 100.0)
 }

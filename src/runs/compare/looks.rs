@@ -5,7 +5,7 @@ use super::judge::Limits;
 /// After how many blocks there is a look. Each is a chance to be wrong, so they get rarer.
 const LOOKS: &[usize] = &[3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 700, 1000];
 
-/// Confidence of the interval of each look. A comparison ends where its interval lies well by chance, so one of 95 % would hold the truth only
+/// Confidence of the interval of each look. A comparison ends where its interval lies well by chance, so one of 95% would hold the truth only
 /// 90 times in 100 near the threshold; this holds it at least 95 times, as the simulation below shows.
 const CONFIDENCE: f64 = 0.98;
 
@@ -157,7 +157,7 @@ mod tests {
                         if shift < 0.01 { said != 0 } else { said < 0 || said == 0 && shift > 0.01 }
                     };
                     let wrong = (0..TRIALS).filter(|_| is_wrong()).count() as f64;
-                    format!("{name} {:.0} %", wrong / TRIALS as f64 * 100.0)
+                    format!("{name} {:.0}%", wrong / TRIALS as f64 * 100.0)
                 })
                 .collect();
             println!(

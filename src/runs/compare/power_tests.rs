@@ -12,17 +12,17 @@ struct Noise {
 }
 
 const NOISES: &[Noise] = &[
-    Noise { name: "gaussian 1 %", draw: |random, _| 1.0 + 0.01 * random.normal() },
-    Noise { name: "log-normal 2 %", draw: |random, _| (0.02 * random.normal()).exp() },
+    Noise { name: "gaussian 1%", draw: |random, _| 1.0 + 0.01 * random.normal() },
+    Noise { name: "log-normal 2%", draw: |random, _| (0.02 * random.normal()).exp() },
     Noise {
-        name: "two clocks, 3 % apart",
+        name: "two clocks, 3% apart",
         draw: |random, _| {
             let slow = if random.uniform() < 0.3 { 1.03 } else { 1.0 };
             slow * (1.0 + 0.005 * random.normal())
         },
     },
     Noise {
-        name: "drift of 1 % a run",
+        name: "drift of 1% a run",
         draw: |random, at| {
             (1.0 + 0.01 * at as f64 / SAMPLES as f64) * (1.0 + 0.005 * random.normal())
         },
@@ -123,7 +123,7 @@ fn too_few_samples_and_none_at_all_are_said() {
     assert!(none.call == Call::Ambiguous && none.time.is_none() && none.p.is_none());
 }
 
-/// Steps of 2 % and more in 1 % noise are found within two points; flat noise has none.
+/// Steps of 2% and more in 1% noise are found within two points; flat noise has none.
 #[test]
 fn steps_are_found_and_flat_noise_has_none() {
     let mut random = SplitMix::new(11);
@@ -142,7 +142,7 @@ fn steps_are_found_and_flat_noise_has_none() {
         let found = changes(&steps, &Settings::default());
         missed += usize::from(!found.iter().any(|one| one.at.abs_diff(60) <= 2));
     }
-    println!("steps of 4 %: {missed} of 100 missed or misplaced by more than two points");
+    println!("steps of 4%: {missed} of 100 missed or misplaced by more than two points");
     assert!(missed <= 2, "{missed} of 100");
 }
 

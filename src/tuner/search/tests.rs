@@ -120,7 +120,7 @@ fn a_grid_finds_the_known_best_and_says_that_it_is_faster() {
     assert!(problem.trials.iter().all(|trial| trial.series().len() >= 30));
 }
 
-/// Two that differ by 0.6 %, of which the slower looks better by luck beside the baseline; the final has them in turn.
+/// Two that differ by 0.6%, of which the slower looks better by luck beside the baseline; the final has them in turn.
 #[test]
 fn a_final_decides_between_those_that_are_close() {
     let close = |parameters: &Parameters| {

@@ -9,7 +9,7 @@ fn stepped(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         (at != 7).then_some(Level { lower: median - 8.0, median, upper: median + 8.0 })
     };
     let levels: Vec<_> = (0..10).map(level).collect();
-    let steps = [Step { at: 5, label: "+100.0 % abc".into(), role: Role::Bad }];
+    let steps = [Step { at: 5, label: "+100.0% abc".into(), role: Role::Bad }];
     let trend = Trend {
         look,
         levels: &levels,
@@ -28,7 +28,7 @@ fn a_trend_shows_its_step_its_gap_its_cursor_and_its_marks() {
         (34, 9),
         stepped,
         &[
-            "                    +100.0 % abc",
+            "                    +100.0% abc",
             "210│                ⢠⠤⠤⠤      ⠤⠤⠤◆",
             "   │               ⢀⠎            ·",
             "   │              ⢀⡜│            ·",
@@ -39,7 +39,7 @@ fn a_trend_shows_its_step_its_gap_its_cursor_and_its_marks() {
             "    May                       June",
         ],
         &[
-            "                    +100.0 % abc",
+            "                    +100.0% abc",
             "210|                ****      ***2",
             "   |               .*...      ....",
             "   |               *|            .",

@@ -137,7 +137,7 @@ impl Theme {
         Style::new().fg(self.depth.degrade(fg, true)).bg(self.depth.degrade(bg, true))
     }
 
-    /// Where the stops have no known mixture, the ramp has three steps: to 60 %, to 85 %, above.
+    /// Where the stops have no known mixture, the ramp has three steps: to 60%, to 85%, above.
     fn resolve_ramp(&self, stops: &[Role; 3], step: usize) -> Style {
         let share = step as f64 / (STEPS - 1) as f64;
         let rgb = stops.map(|role| match self.declared[role as usize] {

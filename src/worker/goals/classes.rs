@@ -35,15 +35,15 @@ const fn both(floor: f64, target: f64) -> Option<Aim> {
 #[rustfmt::skip]
 pub const SOURCES: &[(Measure, &str)] = &[
     (Measure::Gemm16, "open kernels by cuBLAS: 1.02 to 1.07 on an H100 (github.com/pranjalssh/fast.cu), 0.94 to 1.00 on A100 and Titan V (NVIDIA/cutlass 2.8)"),
-    (Measure::Gemm8, "fp8 kernels of github.com/deepseek-ai/DeepGEMM; cuBLASLt reaches 71 to 78 % of the data sheets"),
+    (Measure::Gemm8, "fp8 kernels of github.com/deepseek-ai/DeepGEMM; cuBLASLt reaches 71 to 78% of the data sheets"),
     (Measure::Gemv16, "0.99 of a copy at 822 MB on an H200: github.com/tile-ai/TileOPs pull requests 243 and 244"),
     (Measure::W4One, "Marlin's curves on an A10, real layers on an A100: github.com/IST-DASLab/marlin"),
     (Measure::W4Sixteen, "Marlin at batch 16: 3.6 to 3.9 of an ideal 3.87 on GDDR, 2.2 to 3.65 on an A100"),
     (Measure::W4Time, "1.3 times as fast as Marlin's 26.9 µs on an H100, whose cache state was not said: github.com/inclusionAI/humming pull request 2"),
     (Measure::Nf4One, "instructions a weight of a table of pairs that feeds the tensor cores; bitsandbytes-foundation/bitsandbytes pull request 1949"),
     (Measure::Attention, "FlashAttention-3 by cuBLAS 0.76, FlashAttention-2 0.42 on an H100: github.com/Dao-AILab/flash-attention"),
-    (Measure::Decode16, "a megakernel's 78 % on an H100, engines of the trade up to 50 %: HazyResearch, Look Ma, No Bubbles"),
-    (Measure::Decode4, "small models at four bits: 37 to 43 % on RTX 3090 Ti and 4090, github.com/turboderp-org/exllamav2"),
+    (Measure::Decode16, "a megakernel's 78% on an H100, engines of the trade up to 50%: HazyResearch, Look Ma, No Bubbles"),
+    (Measure::Decode4, "small models at four bits: 37 to 43% on RTX 3090 Ti and 4090, github.com/turboderp-org/exllamav2"),
 ];
 
 /// The classes, ascending. P100 and GTX 10 are asked for what memory limits only: their products go by other means than tensor cores.

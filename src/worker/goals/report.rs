@@ -71,7 +71,7 @@ impl GoalReport {
         }
     }
 
-    /// What the median of the figure lies in with 95 % confidence.
+    /// What the median of the figure lies in with 95% confidence.
     pub fn interval(&self) -> Option<(f64, f64)> {
         median_interval(self.samples())
     }
@@ -121,7 +121,7 @@ fn clock(counted: &SampleClocks, strain: &Strain) -> String {
         let slow = counted.best_mhz.filter(|_| !counted.low.is_empty());
         let below = slow.map_or_else(String::new, |best| {
             let share = 100.0 * (1.0 - mhz / best);
-            format!(", {share:.0} % below the best of this run, {best:.0} MHz")
+            format!(", {share:.0}% below the best of this run, {best:.0} MHz")
         });
         format!("effective clock {mhz:.0} MHz{below}")
     });
@@ -218,7 +218,7 @@ mod tests {
             (
                 1820.0,
                 &idle,
-                "effective clock 1820 MHz, 8 % below the best of this run, 1980 MHz; NVML reported 1980 MHz and no reason to slow down",
+                "effective clock 1820 MHz, 8% below the best of this run, 1980 MHz; NVML reported 1980 MHz and no reason to slow down",
             ),
             (
                 1979.0,
@@ -228,7 +228,7 @@ mod tests {
             (
                 1364.0,
                 &capped,
-                "effective clock 1364 MHz, 31 % below the best of this run, 1980 MHz; NVML reported 1440–1560 MHz, held down by power cap",
+                "effective clock 1364 MHz, 31% below the best of this run, 1980 MHz; NVML reported 1440–1560 MHz, held down by power cap",
             ),
         ];
         for (mhz, strain, want) in words {

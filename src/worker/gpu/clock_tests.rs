@@ -125,7 +125,7 @@ fn samples_on_the_way_up_are_marked() {
     let report = burst(&mut device(), &mut Some(WORK), true);
     assert_eq!(report.clocks.low, (0..9).collect::<Vec<_>>(), "{report:?}");
     let words = report.clocks.words().expect("all are marked");
-    assert_eq!(words, "9 of 9 samples below 95 % of the best clock, 1980 MHz");
+    assert_eq!(words, "9 of 9 samples below 95% of the best clock, 1980 MHz");
 }
 
 /// Later samples are measured against the best clock of the run.

@@ -33,7 +33,7 @@ pub(super) fn foreign_process(look: &Look, known: &[u32]) -> Option<String> {
         return Some(format!("busy: process {pid} computes on it"));
     }
     let using = look.using.iter().flatten().find(|(pid, pct)| foreign(pid) && *pct > IDLE_PCT);
-    using.map(|(pid, pct)| format!("busy: process {pid} uses {pct} % of it"))
+    using.map(|(pid, pct)| format!("busy: process {pid} uses {pct}% of it"))
 }
 
 /// Processes that are this one: by its number, or, where the driver counts in another namespace, the only one that came
@@ -187,7 +187,7 @@ mod tests {
             (look(&[], &[]), None),
             (look(&[7], &[(7, 90)]), None),
             (look(&[7, 8], &[]), Some("busy: process 8 computes on it")),
-            (look(&[7], &[(7, 90), (9, 2)]), Some("busy: process 9 uses 2 % of it")),
+            (look(&[7], &[(7, 90), (9, 2)]), Some("busy: process 9 uses 2% of it")),
             (look(&[7], &[(9, 1)]), None),
             (Look::default(), None),
         ] {

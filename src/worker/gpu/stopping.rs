@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(run(1, |_| 100e6), (10, StopReason::NoiseReached), "ten at the least");
     }
 
-    /// Two times that take turns have 1 % noise for ever: it stands still at once, and is looked at every 16 samples.
+    /// Two times that take turns have 1% noise for ever: it stands still at once, and is looked at every 16 samples.
     #[test]
     fn steady_noise_ends_it_too() {
         let (count, why) = run(1, |count| if count % 2 == 0 { 2.02e6 } else { 1.98e6 });

@@ -24,7 +24,7 @@ use crate::worker::protocol::{
 };
 
 /// Shortest sample of a burst, and of a measurement that nobody is disturbed by: what is left of the cost of submitting and of the
-/// resolution of events is below 0.1 % of the latter.
+/// resolution of events is below 0.1% of the latter.
 const BURST_SAMPLE_NS: Nanoseconds = 200e3;
 const SAMPLE_NS: Nanoseconds = 2e6;
 /// Time on the device before the first sample of a job: an idle GPU runs at a fraction of its clock, and takes tens of milliseconds of

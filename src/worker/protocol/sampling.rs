@@ -14,7 +14,7 @@ pub struct SampleClocks {
     pub mhz: Vec<Option<f64>>,
     /// Highest clock of any sample of this run until then, MHz.
     pub best_mhz: Option<f64>,
-    /// Samples whose clock was below 95 % of that, by their places.
+    /// Samples whose clock was below 95% of that, by their places.
     pub low: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ impl SampleClocks {
     pub fn words(&self) -> Option<String> {
         let best = self.best_mhz.filter(|_| !self.low.is_empty())?;
         let (low, all) = (self.low.len(), self.mhz.len());
-        Some(format!("{low} of {all} samples below 95 % of the best clock, {best:.0} MHz"))
+        Some(format!("{low} of {all} samples below 95% of the best clock, {best:.0} MHz"))
     }
 }
 
@@ -76,7 +76,7 @@ impl StopReason {
     /// In half a sentence.
     pub fn words(self) -> &'static str {
         match self {
-            Self::NoiseReached => "noise below 0.5 %",
+            Self::NoiseReached => "noise below 0.5%",
             Self::NoiseSteady => "noise no longer falling",
             Self::SampleLimit => "sample limit",
             Self::TimeLimit => "time limit",
@@ -89,7 +89,7 @@ impl StopReason {
 pub struct Convergence {
     /// Relative standard deviation of the samples; null of fewer than five.
     pub noise: Option<f64>,
-    /// 95 % interval of the median, nanoseconds.
+    /// 95% interval of the median, nanoseconds.
     pub interval_ns: Option<(f64, f64)>,
     /// Why it ended.
     pub stopped_by: StopReason,
@@ -105,7 +105,7 @@ mod tests {
         let mhz = vec![Some(1980.0), Some(1882.0), None, Some(1880.0), Some(345.0)];
         let clocks = SampleClocks::of(mhz, &mut best);
         assert_eq!((best, clocks.best_mhz, &clocks.low[..]), (Some(1980.0), best, &[3, 4][..]));
-        let words = "2 of 5 samples below 95 % of the best clock, 1980 MHz";
+        let words = "2 of 5 samples below 95% of the best clock, 1980 MHz";
         assert_eq!((clocks.words().as_deref(), clocks.median()), (Some(words), Some(1881.0)));
         assert_eq!(clocks.complete(), None);
     }

@@ -55,7 +55,7 @@ impl fmt::Display for Blocker {
                 write!(f, "compute mode {mode}: a context here would lock others out")
             }
             Self::Process(pid) => write!(f, "busy: process {pid} computes on it"),
-            Self::Busy(percent) => write!(f, "busy: {percent} % in use"),
+            Self::Busy(percent) => write!(f, "busy: {percent}% in use"),
             Self::Unreadable(what) => {
                 write!(f, "{what} cannot be read, so it is unknown whether it is idle")
             }
@@ -224,7 +224,7 @@ mod tests {
                 |f, _| f.processes.push(process(42, ProcessKind::Mps)),
                 "busy: process 42 computes on it",
             ),
-            (|_, g| g.vitals.util_gpu_pct = Reading::Value(Percent(1.2)), "busy: 2 % in use"),
+            (|_, g| g.vitals.util_gpu_pct = Reading::Value(Percent(1.2)), "busy: 2% in use"),
             (
                 |_, g| g.vitals.util_gpu_pct = Reading::Unsupported,
                 "its utilization cannot be read, so it is unknown whether it is idle",

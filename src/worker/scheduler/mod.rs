@@ -114,13 +114,13 @@ pub enum Stage {
 /// Why a GPU is not measured yet that the user wants measured now.
 pub const ASKED: &str = "asked for";
 
-/// `2 % of its time`, in two significant digits.
+/// `2% of its time`, in two significant digits.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let digits = (1.0 - percent.log10().floor()).clamp(0.0, 12.0) as usize;
     let text = format!("{percent:.digits$}");
     let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} % of its time")
+    format!("{text}% of its time")
 }
 
 /// Schedules the live benchmark of one device.
@@ -351,7 +351,7 @@ impl Scheduler {
         if self.seen {
             return self.begin(now, 0);
         }
-        let why = "at most 1 % of a core away from the Bench tab".to_owned();
+        let why = "at most 1% of a core away from the Bench tab".to_owned();
         self.stage = Stage::Cooldown { until: now + took.div_f64(CPU_SHARE), why };
         Vec::new()
     }

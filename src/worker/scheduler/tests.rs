@@ -73,7 +73,7 @@ fn a_gpu_idle_for_ten_seconds_is_measured_and_rests_fifty_times_as_long() {
             (2, Do::Idle, &[], "armed since 2"),
             (11, Do::Idle, &[], "armed since 2"),
             (12, Do::Idle, &["burst 256"], "burst"),
-            (13, Do::Took(100), &[], "cool until 18: keeps to 2 % of its time"),
+            (13, Do::Took(100), &[], "cool until 18: keeps to 2% of its time"),
             (17, Do::Idle, &[], "cool until 18"),
             (18, Do::Idle, &["burst 256"], "burst"),
             (18, Do::Took(1), &[], "cool until 20"),
@@ -108,7 +108,7 @@ fn a_gpu_in_use_is_not_touched_and_use_starts_the_ten_seconds_again() {
     walk(
         BenchMode::On,
         &[
-            (0, Do::Busy, &[], "off: busy: 40 % in use"),
+            (0, Do::Busy, &[], "off: busy: 40% in use"),
             (1, Do::Idle, &[], "armed since 1"),
             (9, Do::Busy, &[], "off: busy"),
             (10, Do::Idle, &[], "armed since 10"),
@@ -251,11 +251,11 @@ fn the_budget_is_kept_whatever_a_burst_takes() {
 #[test]
 fn small_shares_are_kept_and_printed() {
     for (share, rest_s, words) in [
-        (1.0, 2.0, "keeps to 100 % of its time"),
-        (0.125, 16.0, "keeps to 12 % of its time"),
-        (0.02, 100.0, "keeps to 2 % of its time"),
-        (0.0005, 4000.0, "keeps to 0.05 % of its time"),
-        (0.000_012, 2.0 / 0.000_012, "keeps to 0.0012 % of its time"),
+        (1.0, 2.0, "keeps to 100% of its time"),
+        (0.125, 16.0, "keeps to 12% of its time"),
+        (0.02, 100.0, "keeps to 2% of its time"),
+        (0.0005, 4000.0, "keeps to 0.05% of its time"),
+        (0.000_012, 2.0 / 0.000_012, "keeps to 0.0012% of its time"),
     ] {
         let budget = Budget { share, ..Budget::default() };
         let mut scheduler = Scheduler::gpu(BenchMode::On, budget);

@@ -1,5 +1,5 @@
 //! Samples that were drawn before asking, planned as users ask: by the name of a model. Of those of 2026-11-27, 14 of 23 weights
-//! were within 3 % at first, 13 of 16 caches within 10 %, and 18 of 25 reports right, with 7 that failed said to fit. Of those of
+//! were within 3% at first, 13 of 16 caches within 10%, and 18 of 25 reports right, with 7 that failed said to fit. Of those of
 //! 2026-11-28, with other causes mended before, 20 of 26, 18 of 21 and 30 of 33, with 2 that failed said to fit, both of doubtful labels;
 //! 13 of 94 names were refused.
 
@@ -118,7 +118,7 @@ fn said(row: &Row<'_>) -> Option<Range> {
     Some(bytes * (1.0 / GIB))
 }
 
-/// Weights within 3 % and caches within 10 % of what was measured.
+/// Weights within 3% and caches within 10% of what was measured.
 fn near(table: &str) -> [usize; 2] {
     let (mut near, mut inside, mut all) = ([0, 0], 0, 0);
     for row in &rows(table) {
@@ -136,7 +136,7 @@ fn near(table: &str) -> [usize; 2] {
         near[0] += usize::from(row["measure"] == "weights" && error.abs() <= 0.03);
         near[1] += usize::from(row["measure"] == "kv" && error.abs() <= 0.1);
         println!(
-            "{} {} {} {} {}: {measured:.2}, said {:.2} {:.2}..{:.2}, {:+.1} %",
+            "{} {} {} {} {}: {measured:.2}, said {:.2} {:.2}..{:.2}, {:+.1}%",
             if holds { "in " } else { "OUT" },
             row["source"],
             name(row),

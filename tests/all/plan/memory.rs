@@ -141,7 +141,7 @@ fn measurements_lie_within_the_stated_ranges() {
             errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
         let within = scores.iter().filter(|one| one.0.inside()).count();
         println!(
-            "{key}: {} rows, mean error {:.2} %, worst {:+.1} %, {within} in range",
+            "{key}: {} rows, mean error {:.2}%, worst {:+.1}%, {within} in range",
             scores.len(),
             mean * 100.0,
             worst * 100.0

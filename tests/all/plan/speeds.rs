@@ -92,7 +92,7 @@ fn published_speeds_lie_within_the_stated_ranges() {
     for (key, scores) in &groups {
         let errors = || scores.iter().map(|one| one.0);
         println!(
-            "{key}: {} rows, median error {:.0} %, median bias {:+.0} %, {} in range",
+            "{key}: {} rows, median error {:.0}%, median bias {:+.0}%, {} in range",
             scores.len(),
             median(errors().map(f64::abs).collect()) * 100.0,
             median(errors().collect()) * 100.0,
@@ -102,7 +102,7 @@ fn published_speeds_lie_within_the_stated_ranges() {
     let all: Vec<_> = groups.into_values().flatten().collect();
     let inside = all.iter().filter(|one| one.1).count();
     let middle = median(all.iter().map(|one| one.0.abs()).collect());
-    println!("{} rows: median error {:.0} %, {inside} in range", all.len(), middle * 100.0);
+    println!("{} rows: median error {:.0}%, {inside} in range", all.len(), middle * 100.0);
     assert!(middle <= 0.35, "{middle}");
     assert!(inside * 10 >= all.len() * 8, "{inside} of {}", all.len());
 }

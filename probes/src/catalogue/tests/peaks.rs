@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Published peaks that clock × SMs × rate does not reach within 5 %, and why.
+/// Published peaks that clock × SMs × rate does not reach within 5%, and why.
 const MISMATCHES: &[(&str, &str)] = &[
     ("NVIDIA TITAN V", "NVIDIA rounds down or means a lower sustained clock"),
     ("NVIDIA H20 96GB", "export cap; the published FP32 would need 2.2 GHz"),

@@ -40,7 +40,7 @@ fn counts_of_parameters_are_the_published_ones() {
             worst = (error, id);
         }
     }
-    println!("{counted} rows with a published count, worst {:.2} % ({})", worst.0 * 100.0, worst.1);
+    println!("{counted} rows with a published count, worst {:.2}% ({})", worst.0 * 100.0, worst.1);
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(counted >= 460, "{counted}");
 }
@@ -100,7 +100,7 @@ fn weights_are_those_that_were_measured() {
         let error = shape.weight_bytes() as f64 / GIB / measured - 1.0;
         let limit = if shape.format.is_some() { 0.02 } else { 0.01 };
         println!(
-            "{id:55} {:7.3} of {measured:7.3} GiB {:+.2} %",
+            "{id:55} {:7.3} of {measured:7.3} GiB {:+.2}%",
             shape.weight_bytes() as f64 / GIB,
             error * 100.0
         );

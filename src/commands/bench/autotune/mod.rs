@@ -231,8 +231,7 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
 
 /// Why a variant was chosen or not.
 fn verdict_of(choice: &Choice, rival: &Judged) -> String {
-    let from =
-        rival.counts_from.map(|share| format!("a change counts from {:.1} %", share * 100.0));
+    let from = rival.counts_from.map(|share| format!("a change counts from {:.1}%", share * 100.0));
     let from = from.unwrap_or_default();
     match rival.call {
         Some(Call::Faster) if choice.chosen.as_ref() == Some(&rival.variant) => {

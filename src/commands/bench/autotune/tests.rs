@@ -91,7 +91,7 @@ fn the_table_says_who_wins_and_why_the_others_do_not() {
         [
             "kernel    size                   variant              µs  ratio",
             "gemm.f16  4096×4096×4096         128x128x32s2      40.00  1.000  default",
-            "                                 128x256x32s2      36.00  0.900  chosen; a change counts from 1.0 %",
+            "                                 128x256x32s2      36.00  0.900  chosen; a change counts from 1.0%",
             "                                 64x64x32s2        50.00  1.250  slower",
             "                                 64x128x32s2           –      –  WRONG: 17×33×72 64x128x32s2: element 3 is 1, not 2",
         ]

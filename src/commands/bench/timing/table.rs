@@ -160,9 +160,9 @@ fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
 fn write_sampling(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
     let ended = report.convergence.map(|Convergence { noise, interval_ns, stopped_by }| {
         let mut ended = format!("{} samples", report.samples_ns.len());
-        ended += &noise.map_or(String::new(), |noise| format!(", noise {:.2} %", noise * 100.0));
+        ended += &noise.map_or(String::new(), |noise| format!(", noise {:.2}%", noise * 100.0));
         ended += &interval_ns.map_or(String::new(), |(low, high)| {
-            format!(", median within {:.2}–{:.2} µs (95 %)", low / 1e3, high / 1e3)
+            format!(", median within {:.2}–{:.2} µs (95%)", low / 1e3, high / 1e3)
         });
         format!("{ended}, stopped by {}", stopped_by.words())
     });

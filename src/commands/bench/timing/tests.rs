@@ -169,7 +169,7 @@ fn paths_of_one_format_are_told_apart() {
     assert_eq!(row("int4 "), ["int4", "clean", "400.0"]);
     assert_eq!(row("nf4 "), ["nf4", "clean", "300.0"]);
     assert!(text.contains("D4 0.30 (nf4): "), "{text}");
-    let low = "nf4 decode: 1 of 1 samples below 95 % of the best clock, 1980 MHz";
+    let low = "nf4 decode: 1 of 1 samples below 95% of the best clock, 1980 MHz";
     assert!(text.contains(low), "{text}");
     assert!(text.contains("micro decoder w4a8: not run: sm_60 has no dp4a"), "{text}");
     let series = real.records().into_iter().filter_map(|record| match record {

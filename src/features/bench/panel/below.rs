@@ -76,7 +76,7 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         said.push((
             "reached  ",
             format!(
-                "{}, spread {:.1} % of {} samples at {}{}{}",
+                "{}, spread {:.1}% of {} samples at {}{}{}",
                 lines::rate(&one.kernel, &figure, one.l2_resident),
                 figure.spread * 100.0,
                 one.samples_ns.len(),

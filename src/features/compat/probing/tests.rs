@@ -94,7 +94,7 @@ fn an_idle_gpu_is_probed_and_a_busy_one_is_left_alone() {
     let mut busy = app(60.0);
     assert_eq!(press(&mut busy), []);
     let said = busy.toast.as_ref().map(|toast| toast.0.clone());
-    assert_eq!(said.as_deref(), Some("Not probed: busy: 60 % in use."));
+    assert_eq!(said.as_deref(), Some("Not probed: busy: 60% in use."));
 }
 
 /// What will be loaded is said before, what is left alone again at the end: by then the first line may be gone.

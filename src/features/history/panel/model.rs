@@ -174,5 +174,5 @@ fn sentence(trend: &Trend, shift: &ChangePoint, look: Look<'_>) -> String {
         some => some.join(", "),
     };
     let percent = shift.change.abs() * 100.0;
-    format!("{percent:.1} % {word} from here on{weak}: {beside}")
+    format!("{percent:.1}% {word} from here on{weak}: {beside}")
 }

@@ -51,7 +51,7 @@ fn one_process_on_each_side_tells_nothing_unless_the_noise_is_known() {
     let known = Spread { deviation: 0.02, freedom: 9.0 };
     let found = Estimate::new(&[100.0], &[103.0], Design::Apart, Some(known)).expect("both");
     let interval = found.interval(0.95).expect("known");
-    // 2.262157 is the 97.5 % point of t with 9 degrees of freedom (NIST table: 2.262).
+    // 2.262157 is the 97.5% point of t with 9 degrees of freedom (NIST table: 2.262).
     let reach = 2.262_157 * 0.02 * 2.0_f64.sqrt();
     assert!((interval.high - (1.03_f64.ln() + reach)).abs() < 1e-6, "{interval:?}");
     // Against two, variances add: 1 + 1/2.

@@ -204,7 +204,7 @@ fn both_sides_take_turns_and_the_order_turns_round() {
     let count = TURNS * SAMPLES;
     assert_eq!((&usual.mhz, &usual.low), (&vec![Some(1980.0); count], &vec![]));
     assert_eq!((&candidate.mhz, candidate.low.len()), (&vec![Some(1410.0); count], count));
-    let words = "variant: 60 of 60 samples below 95 % of the best clock, 1980 MHz";
+    let words = "variant: 60 of 60 samples below 95% of the best clock, 1980 MHz";
     assert_eq!(run_at.candidates[0].clocks.words().as_deref(), Some(words));
     // Two replays of each find out how long one takes.
     let order: Vec<_> =

@@ -48,12 +48,12 @@ proptest! {
 
 #[test]
 fn a_history_is_moved_and_only_its_newest_value_written() {
-    let (before, after) = ("100 ⣀⣤⣶⣿⣷⣦⣤⣄⣀⣠⣴ now 5 %", "100 ⣤⣶⣿⣷⣦⣤⣄⣀⣠⣴⣾ now 5 %");
+    let (before, after) = ("100 ⣀⣤⣶⣿⣷⣦⣤⣄⣀⣠⣴ now 5%", "100 ⣤⣶⣿⣷⣦⣤⣄⣀⣠⣴⣾ now 5%");
     let mut canvas = Canvas::new(AREA, true);
     canvas.update(&text(before), &[]);
     assert_eq!(sent(&mut canvas, &text(after)), "\x1b[1;5H\x1b[P\x1b[10C\x1b[@⣾");
     assert_eq!(sent(&mut canvas, &text(after)), "");
-    let further = text("100 ⣿⣷⣦⣤⣄⣀⣠⣴⣾⣿⣶ now 5 %");
+    let further = text("100 ⣿⣷⣦⣤⣄⣀⣠⣴⣾⣿⣶ now 5%");
     assert_eq!(sent(&mut canvas, &further), "\x1b[11D\x1b[2P\x1b[9C\x1b[2@⣿⣶");
 }
 
