@@ -11,6 +11,7 @@ use warpscope_probes::rules::{
 use super::age::Age;
 use super::composition::Weakened;
 use super::defaults::without_defaults;
+use super::driver::{self, DRIVER};
 use super::findings::Findings;
 use super::question::Question;
 use super::verdict::Outcome;
@@ -34,6 +35,13 @@ struct Candidate<'a> {
     whole: bool,
     /// Whether that is certain; otherwise a version is missing.
     certain: bool,
+}
+
+impl<'a> Candidate<'a> {
+    /// A rule of other software that stands against the configuration.
+    fn against(rule: &'a Rule) -> Self {
+        Self { rule, own: false, whole: false, certain: true }
+    }
 }
 
 /// A rule that applies to the question, or might.
@@ -66,6 +74,8 @@ struct Resolved<'a> {
     settings: Settings,
     candidates: Vec<Candidate<'a>>,
     version: Option<Version>,
+    /// What the driver has to serve; none where the driver itself is asked about.
+    build: Option<Settings>,
     /// Rules of the framework that say yes or no to what the question leaves open, once somebody asks for them.
     left_open: OnceCell<Vec<LeftOpen>>,
 }
@@ -101,9 +111,12 @@ impl<'a> Plan<'a> {
         let known = self.resolved.borrow().iter().find(|one| one.settings == settings).cloned();
         known.unwrap_or_else(|| {
             let candidates = self.candidates(&settings);
+            let (framework, version) = (&self.question.framework, self.question.version.as_deref());
+            let build = (framework != DRIVER).then(|| driver::build(framework, version, &settings));
             let resolved = Rc::new(Resolved {
                 settings,
                 candidates,
+                build,
                 version: self.version.clone(),
                 left_open: OnceCell::new(),
             });
@@ -288,7 +301,7 @@ fn uncommon_model<'s>(base: &RuleBase, framework: &str, settings: &'s Settings) 
 /// The candidates that apply to this device, less those another one overrides.
 fn on<'a>(
     resolved: &Resolved<'a>,
-    base: &RuleBase,
+    base: &'a RuleBase,
     facts: &DeviceFacts<'_>,
     findings: &Findings<'_>,
 ) -> Vec<RuleMatch<'a>> {
@@ -308,7 +321,13 @@ fn on<'a>(
             refuted: warns && found(),
         })
     };
-    let mut found: Vec<RuleMatch<'a>> = resolved.candidates.iter().filter_map(find).collect();
+    let of_driver = resolved.build.iter().flat_map(|build| driver::rules(base, facts, build));
+    let of_driver: Vec<_> = of_driver.map(Candidate::against).collect();
+    let mut found: Vec<RuleMatch<'a>> =
+        resolved.candidates.iter().chain(&of_driver).filter_map(find).collect();
+    if !of_driver.is_empty() {
+        found.sort_by_key(|one| (one.rule.stage, !one.own));
+    }
     let speaking = found.iter().filter(|one| one.applies && !one.refuted);
     let silenced: Vec<&str> =
         speaking.flat_map(|one| one.rule.overrides.iter().map(|id| &**id)).collect();

@@ -8,6 +8,7 @@ mod composition;
 mod confidence;
 mod decision;
 mod defaults;
+mod driver;
 mod evaluate;
 pub mod explain;
 mod explanation;
@@ -30,6 +31,7 @@ pub mod vocabulary;
 mod words;
 
 pub use assumptions::{AssumedVersion, Assumptions};
+pub(crate) use driver::DRIVER;
 pub use evaluate::{evaluate, evaluate_without_fixes};
 pub use fix::start_command;
 pub use live::{contradicted_rules, live_findings};

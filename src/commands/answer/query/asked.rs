@@ -15,10 +15,7 @@ use super::word::{
     unknown_word, without_v,
 };
 use crate::engine::vocabulary::{has_width, is_width, meant, plain};
-use crate::engine::{Origin, Question};
-
-/// The driver among the frameworks.
-pub(super) const DRIVER: &str = "driver";
+use crate::engine::{DRIVER, Origin, Question};
 
 /// One framework, and what is left of its rows after the words so far.
 pub(super) struct Asked<'a> {

@@ -2,11 +2,11 @@
 
 use warpscope_probes::rules::{Kind, RuleBase, check_value, kind_of};
 
-use super::asked::{Asked, DRIVER};
+use super::asked::Asked;
 use super::package;
 use super::word::find;
-use crate::engine::Question;
 use crate::engine::vocabulary::knows;
+use crate::engine::{DRIVER, Question};
 
 impl Asked<'_> {
     /// A package with a version that belongs to this framework, or what it runs on.

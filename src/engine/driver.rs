@@ -1,0 +1,144 @@
+//! What a GPU's driver has against a build: rules of the driver hold for whatever runs on it.
+
+use std::cmp::Ordering;
+
+use warpscope_probes::releases;
+use warpscope_probes::rules::{
+    ANY_VERSION, DeviceFacts, Rule, RuleBase, Settings, Version, build_of,
+};
+
+/// The framework whose releases are those of the driver.
+pub(crate) const DRIVER: &str = "driver";
+
+/// The first torch whose wheel on PyPI is built with this CUDA; minor releases of CUDA need no other driver.
+///
+/// Source: `nvidia-cuda-runtime` in the package data of torch 1.13 to 2.15 on PyPI, 2026-11-28.
+const CUDA_OF_TORCH: &[(&str, &str)] = &[("1.13", "11.7"), ("2.1", "12.1"), ("2.11", "13.0")];
+
+/// Rules of the driver that speak against what was built with `build`, on a GPU whose driver is known.
+pub(super) fn rules<'a>(
+    base: &'a RuleBase,
+    facts: &DeviceFacts<'_>,
+    build: &Settings,
+) -> impl Iterator<Item = &'a Rule> {
+    let driver: Option<Version> = facts.driver.and_then(|text| text.parse().ok());
+    let of_driver = driver.is_some().then(|| base.rules_of(DRIVER)).into_iter().flatten();
+    of_driver.filter(move |rule| {
+        rule.effect.is_bad()
+            && rule.versions.contains(driver.as_ref()) == Some(true)
+            && rule.selector.matches(build) == Some(true)
+    })
+}
+
+/// The CUDA that a configuration is built with, as rules of the driver ask for it; nothing where it is not known.
+pub(super) fn build(framework: &str, version: Option<&str>, config: &Settings) -> Settings {
+    let cuda = cuda(framework, version, config).map(|cuda| ("cuda", cuda));
+    Settings::new(cuda.as_ref().map(|(key, cuda)| (*key, cuda.as_str()))).unwrap_or_default()
+}
+
+/// The CUDA that is named, that of the build that is named, or that of the torch on PyPI that comes with a release.
+fn cuda(framework: &str, version: Option<&str>, config: &Settings) -> Option<String> {
+    let said = |key| config.get(key).filter(|value| *value != ANY_VERSION);
+    if let Some(cuda) = said("cuda") {
+        return Some(cuda.to_owned());
+    }
+    let torch = match framework {
+        "torch" => version.map(str::to_owned),
+        _ => said("torch").map(str::to_owned).or_else(|| pinned_torch(framework, version?)),
+    };
+    let build = torch.as_deref().and_then(build_of);
+    let named = said("torch.wheel").or_else(|| said("wheel"));
+    match build.or(named) {
+        None | Some("pypi") if said("platform").is_none_or(|one| one == "linux") => {
+            of_torch(&torch?).map(str::to_owned)
+        }
+        Some(wheel) => of_wheel(wheel),
+        None => None,
+    }
+}
+
+fn pinned_torch(framework: &str, version: &str) -> Option<String> {
+    let pins = releases::pins(framework, version);
+    let torch = pins.iter().find(|pin| pin.package == "torch")?;
+    torch.exact().map(str::to_owned)
+}
+
+fn of_torch(version: &str) -> Option<&'static str> {
+    let version: Version = version.split('+').next()?.parse().ok()?;
+    let is_since = |first: &str| {
+        first.parse().ok().and_then(|first| version.compare(&first)).is_some_and(Ordering::is_ge)
+    };
+    CUDA_OF_TORCH.iter().rev().find(|row| is_since(row.0)).map(|row| row.1)
+}
+
+/// `cu126` is built with CUDA 12.6.
+fn of_wheel(wheel: &str) -> Option<String> {
+    let digits = wheel.strip_prefix("cu").filter(|rest| rest.len() == 3)?;
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| format!("{}.{}", &digits[..2], &digits[2..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Outcome, Question, Target, evaluate};
+
+    fn built_with(framework: &str, version: &str, config: &[(&str, &str)]) -> Option<String> {
+        let config = Settings::new(config.iter().copied()).expect("good settings");
+        cuda(framework, Some(version), &config)
+    }
+
+    #[test]
+    fn the_cuda_of_a_build_is_named_or_that_of_its_torch() {
+        for (framework, version, config, want) in [
+            ("torch", "2.0.1", &[][..], Some("11.7")),
+            ("torch", "2.10.0", &[], Some("12.1")),
+            ("torch", "2.11.0", &[("wheel", "pypi")], Some("13.0")),
+            ("torch", "2.7.0+cu118", &[], Some("11.8")),
+            ("torch", "2.7.0", &[("wheel", "cu126")], Some("12.6")),
+            ("torch", "2.11.0", &[("platform", "windows")], None),
+            ("torch", "2.7.0+cpu", &[], None),
+            // vllm@v0.20.0:requirements/cuda.txt asks for torch 2.11.0.
+            ("vllm", "0.20.0", &[], Some("13.0")),
+            ("vllm", "0.20.0", &[("wheel", "source")], None),
+            // The image brings NVIDIA's forward-compatibility package.
+            ("vllm", "0.20.0", &[("wheel", "docker")], None),
+            ("vllm", "0.20.0", &[("torch.wheel", "cu126")], Some("12.6")),
+            ("llama-cpp", "6000", &[("cuda", "12.8")], Some("12.8")),
+            ("llama-cpp", "6000", &[], None),
+        ] {
+            let said = built_with(framework, version, config);
+            assert_eq!(said.as_deref(), want, "{framework} {version} {config:?}");
+        }
+    }
+
+    fn outcome(sm: (u8, u8), driver: &str, framework: &str, version: &str) -> (Outcome, String) {
+        let config = Settings::new([("dtype", "fp16")]).expect("good settings");
+        let question = Question {
+            framework: framework.to_owned(),
+            version: Some(version.to_owned()),
+            config,
+            ..Question::default()
+        };
+        let target = Target {
+            driver: Some(driver.to_owned()),
+            ..Target::of_sm("card", warpscope_kernels::Sm::new(sm.0, sm.1))
+        };
+        let verdict = evaluate(RuleBase::builtin(), &target, &question, &[]);
+        (verdict.outcome, verdict.reason)
+    }
+
+    /// CUDA 13.2 release notes, table 3: CUDA 13 needs 580, CUDA 12 needs 525.60.13; CUDA 12.8 is the first that knows sm_120, and came with 570.
+    #[test]
+    fn a_driver_that_is_too_old_for_the_cuda_or_the_gpu_stops_it() {
+        let (outcome_of, said) = outcome((9, 0), "550.54.14", "vllm", "0.20.0");
+        assert!(outcome_of == Outcome::Fails && said.contains("CUDA 13"), "{said}");
+        assert_eq!(outcome((9, 0), "580.65.06", "vllm", "0.20.0").0, Outcome::Works);
+        assert_eq!(outcome((9, 0), "550.54.14", "vllm", "0.11.0").0, Outcome::Works);
+        let (outcome_of, said) = outcome((12, 0), "565.57.01", "vllm", "0.10.2");
+        assert!(outcome_of == Outcome::Fails && said.contains("570"), "{said}");
+        assert_ne!(outcome((8, 7), "540.4.0", "vllm", "0.20.0").1.contains("CUDA 13"), true);
+    }
+}
