@@ -15,7 +15,7 @@ use std::path::Path;
 use serde::Deserialize;
 use warpscope::engine::vocabulary::{CLOSED, meant};
 use warpscope::engine::{
-    Assumptions, Confidence, Origin, Outcome, Question, Target, Verdict, evaluate,
+    Assumptions, Confidence, Origin, Outcome, Question, Target, Verdict, evaluate_without_fixes,
 };
 use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::{Catalogue, what_if};
@@ -193,7 +193,7 @@ impl Reported {
         let (assumptions, target) = (Assumptions::default(), self.target());
         let question = assumptions.asked(base, &question).expect("no model to contradict");
         let published = assumptions.about(base, &target, &question);
-        evaluate(base, &target, &question, &published)
+        evaluate_without_fixes(base, &target, &question, &published)
     }
 
     /// The product of the catalogue where the name means one of this compute capability.
