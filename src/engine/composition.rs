@@ -6,6 +6,8 @@
 //! own, or a value known to work on other devices or versions only: then the answer is open, but for a check of the framework that names
 //! the value and lets the device pass. That a build was made for this device needs no rule: it takes nothing away.
 //!
+//! Layers of a model that draft tokens are made of its own kernels: what is said of the model and of drafting need not be said together.
+//!
 //! A good rule counts for less than it says in two steps: on a device that loads the code of the one it was seen on, and where the
 //! question leaves the number format or a package open, and no other value of it is known to fail.
 
@@ -89,13 +91,15 @@ impl<'a> Composition<'a> {
     ) -> Self {
         let mut composition = Self { parts, near, ..Self::default() };
         let asked: Vec<(&str, &str)> = matches.keys_to_name().collect();
+        let is_drafting = |key: &str| key == "feature" && matches.drafts_itself();
         for (at, (key, value)) in asked.iter().enumerate() {
             if !composition.names(&[key]) {
                 composition.unnamed(matches, facts, (key, value));
                 continue;
             }
             for (other, with) in &asked[at + 1..] {
-                let apart = meet(key, other) && composition.names(&[other]);
+                let meets = meet(key, other) && !is_drafting(key) && !is_drafting(other);
+                let apart = meets && composition.names(&[other]);
                 if apart && !composition.names(&[key, other]) {
                     let what = format!("{key} {value} together with {other} {with}");
                     composition.unnamed_together((key, other), what);
@@ -176,4 +180,58 @@ fn meet(one: &str, other: &str) -> bool {
 /// The device whose code this one loads.
 fn kin(sm: Sm) -> Option<Sm> {
     LOADS_CODE_OF.iter().find(|row| row.0 == Sm::new(sm.major, sm.minor)).map(|row| row.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::rules::{RuleBase, Settings};
+
+    use crate::engine::{Outcome, Question, Target, evaluate};
+
+    const RULES: &str = r#"
+framework = "demo"
+common_models = ["llama"]
+draft_layers = ["drafting"]
+
+[[rule]]
+id = "demo.models"
+versions = "all"
+for = { quantization = "fp8", model_type = ["drafting", "plain"] }
+stage = "model"
+outcome = "works"
+reason = "it has their kernels"
+source = "a page"
+retrieved = "2026-11"
+confidence = "high"
+
+[[rule]]
+id = "demo.drafts"
+versions = "all"
+for = { feature = "mtp" }
+stage = "kernels"
+outcome = "works"
+reason = "drafts take the model's kernels"
+source = "a page"
+retrieved = "2026-11"
+confidence = "high"
+"#;
+
+    #[test]
+    fn drafting_is_joined_to_a_model_that_brings_the_layers_for_it() {
+        let base = RuleBase::parse(&[("demo.toml", RULES)]).expect("reads");
+        let outcome = |model: &str| {
+            let pairs = [("quantization", "fp8"), ("model_type", model), ("feature", "mtp")];
+            let question = Question {
+                framework: "demo".to_owned(),
+                version: Some("1.0".to_owned()),
+                config: Settings::new(pairs).expect("good settings"),
+                ..Question::default()
+            };
+            let target = Target::of_sm("card", warpscope_kernels::Sm::new(9, 0));
+            evaluate(&base, &target, &question, &[]).outcome
+        };
+        assert_eq!(outcome("drafting"), Outcome::Works);
+        assert_ne!(outcome("plain"), Outcome::Works);
+        assert_eq!(outcome("unheard"), Outcome::Unknown);
+    }
 }

@@ -192,6 +192,12 @@ impl<'a> RuleMatches<'a> {
         self.settings().route_keys().chain(model.map(|model| ("model_type", model)))
     }
 
+    /// Whether what drafts tokens is made of the kernels of the model asked about.
+    pub(super) fn drafts_itself(&self) -> bool {
+        let framework = self.base.framework(self.framework);
+        framework.is_some_and(|one| one.drafts_itself(self.settings()))
+    }
+
     /// The next rule that makes the framework fall back, and to what, unless another rule blocks it first.
     fn fallback(&self) -> Option<(RuleMatch<'a>, Settings)> {
         if self.is_cyclic() {

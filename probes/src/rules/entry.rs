@@ -282,6 +282,8 @@ pub struct Framework {
     /// Values of `model_type` whose models need no kernels but those every model has. Of any other only a rule that names it says that it
     /// works; of every model where the list is empty.
     pub common_models: Vec<String>,
+    /// Values of `model_type` whose checkpoints bring layers of their own that draft tokens (multi-token prediction), which it runs.
+    pub draft_layers: Vec<String>,
     /// Values it accepts for a key, of any release, besides those its rules speak of.
     pub names: BTreeMap<String, Vec<String>>,
     /// How it is started.
@@ -297,6 +299,12 @@ impl Framework {
     pub fn uncommon_model<'a>(&self, settings: &'a Settings) -> Option<&'a str> {
         let model = settings.get("model_type").filter(|_| !self.common_models.is_empty())?;
         (!self.common_models.iter().any(|one| one == model)).then_some(model)
+    }
+
+    /// Whether tokens are drafted by layers of the model itself, which are made of the kernels that the model has anyway.
+    pub fn drafts_itself(&self, settings: &Settings) -> bool {
+        let model = settings.get("model_type").filter(|_| settings.get("feature") == Some("mtp"));
+        model.is_some_and(|model| self.draft_layers.iter().any(|one| one == model))
     }
 
     /// Releases of a package that brings it; names are compared by their letters and digits.

@@ -31,6 +31,8 @@ pub(super) struct File<T> {
     #[serde(default)]
     pub common_models: Vec<String>,
     #[serde(default)]
+    pub draft_layers: Vec<String>,
+    #[serde(default)]
     pub names: BTreeMap<String, Vec<String>>,
     pub launch: Option<Placed<T, Launch>>,
     #[serde(default)]

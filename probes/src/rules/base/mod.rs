@@ -222,6 +222,7 @@ impl Source<'_> {
         framework.version = version.or(framework.version);
         framework.spills = file.spills.unwrap_or(framework.spills);
         framework.common_models.extend(file.common_models.iter().cloned());
+        framework.draft_layers.extend(file.draft_layers.iter().cloned());
         for (key, values) in &file.names {
             framework.names.entry(key.clone()).or_default().extend(values.iter().cloned());
         }
