@@ -129,6 +129,12 @@ const BLOCKS: &[Block] = &[
         "of 85, 42 right, 3 of 3 without a known obstacle, 26 unknown, 8 confidently wrong, two of these of high confidence, and 6 refused \
          for a word that the command line did not know",
     ),
+    block(
+        "draw_2811b",
+        (37, 5),
+        "of 64, 28 right, 3 of 4 without a known obstacle, 11 unknown, 5 confidently wrong, none of these of high confidence, 14 refused \
+         for a word that the command line did not know, and 2 put aside",
+    ),
 ];
 
 #[derive(Deserialize)]
