@@ -133,6 +133,11 @@ impl Target {
         if arm { Some("aarch64") } else { (!self.what_if).then_some(CPU) }
     }
 
+    /// Whether it shares its memory with the CPU on the same chip.
+    pub fn is_integrated(&self) -> bool {
+        self.sm.is_some_and(|sm| WITH_ARM.contains(&sm))
+    }
+
     /// Whether it is a module that takes its wheels from NVIDIA's own index.
     pub(super) fn is_jetson(&self) -> bool {
         self.sm.is_some_and(|sm| WITH_ARM.contains(&sm) && sm != GB10)

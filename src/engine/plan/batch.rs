@@ -54,15 +54,17 @@ pub(super) fn is_v0(demand: &Demand, device: &Device) -> bool {
     demand.release.is_some_and(|release| release < limit)
 }
 
-/// Defaults of an API server, as `arg_utils.py` has them since V1: larger from 70 GiB on (not an A100) and from 160 GiB on.
+/// Defaults of an API server, as `arg_utils.py` has them since V1: larger from 70 GiB on (not an A100) and from 160 GiB on. NVML does not
+/// tell of memory that is shared with the CPU, which counts as none (`arg_utils.py:get_batch_defaults`, read 2026-11-28).
 fn vllm_batch(shape: &Shape, demand: &Demand, device: &Device) -> (u64, u64) {
-    let large = device.total >= 70.0 * GIB && !device.name.contains("A100");
+    let told = if device.integrated { 0.0 } else { device.total };
+    let large = told >= 70.0 * GIB && !device.name.contains("A100");
     match demand.release {
         Some(release) if is_v0(demand, device) && is_chunked(shape, demand, release) => {
             (if release < LARGER_CHUNKS { 512 } else { 2048 }, 256)
         }
         _ if is_v0(demand, device) => (demand.context.max(2048), 256),
-        _ if device.total >= 160.0 * GIB => (16384, 1024),
+        _ if told >= 160.0 * GIB => (16384, 1024),
         _ if large => (8192, 1024),
         _ => (2048, 256),
     }

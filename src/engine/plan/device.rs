@@ -24,6 +24,8 @@ pub struct Device {
     pub peak: Option<f64>,
     /// Whether it talks to its neighbours over NVLink.
     pub nvlink: bool,
+    /// Whether it shares its memory with the CPU.
+    pub integrated: bool,
 }
 
 /// What the driver keeps of a GPU: NVML's total against what CUDA reports, in published logs. A T4 has 15360 and 14909 MiB, an H100
@@ -52,6 +54,7 @@ impl Device {
             bandwidth: part.map(|part| part.bandwidth_gbs * 1e9),
             peak: peaks.flatten(),
             nvlink: part.is_some_and(|part| matches!(part.nvlink, Some(Link::Board))),
+            integrated: target.is_integrated(),
         })
     }
 
