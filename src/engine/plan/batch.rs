@@ -2,14 +2,14 @@
 
 use warpscope_probes::model::{Attention, Shape, WeightRole};
 
-use super::demand::Demand;
+use super::demand::{Demand, Images};
 use super::device::Device;
 use super::estimate::GIB;
 use super::framework::{Family, Release};
 
 /// vLLM's V1 engine became the default; before it, a whole prompt was one batch.
 const V1: Release = (0, 8, 0);
-/// Until this, GPUs before Ampere still got V0 (`arg_utils.py@v0.10.0:_is_v1_supported_oracle`).
+/// Until this, GPUs before Ampere and models whose encoder is attended to still got V0 (`arg_utils.py@v0.10.0:_is_v1_supported_oracle`).
 const V1_EVERYWHERE: Release = (0, 11, 0);
 /// From this on V0 cut prompts of text models into chunks where the context is longer than [`LONG`] and nothing slides
 /// (`arg_utils.py@v0.5.3:create_engine_config`).
@@ -49,7 +49,7 @@ impl Batch {
 
 /// Whether this vLLM runs the engine before V1 on such a GPU.
 pub(super) fn is_v0(demand: &Demand, device: &Device) -> bool {
-    let old = device.sm.is_some_and(|sm| sm < (8, 0));
+    let old = device.sm.is_some_and(|sm| sm < (8, 0)) || demand.tuning.images == Images::Tiled;
     let limit = if old { V1_EVERYWHERE } else { V1 };
     demand.release.is_some_and(|release| release < limit)
 }

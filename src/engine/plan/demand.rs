@@ -62,6 +62,8 @@ pub enum Images {
     Fixed,
     /// As many as its size asks for.
     AnySize,
+    /// Tiles of one size, with states of several layers of the tower for all of them.
+    Tiled,
 }
 
 /// How a model is spread over a group of GPUs.
@@ -180,16 +182,11 @@ pub fn is_packed_on_loading(quantization: &str) -> bool {
 }
 
 /// Model types whose towers take an image in its own size, as their processors document.
-const ANY_SIZE: &[&str] = &[
-    "qwen2_vl",
-    "qwen2_5_vl",
-    "qwen3_vl",
-    "qwen3_vl_moe",
-    "mllama",
-    "pixtral",
-    "mistral3",
-    "kimi_vl",
-];
+const ANY_SIZE: &[&str] =
+    &["qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "pixtral", "mistral3", "kimi_vl"];
+
+/// Llama 3.2's cross attention, which vLLM ran on V0 alone until it dropped it.
+const TILED: &[&str] = &["mllama"];
 
 /// Model types whose windows llama.cpp leaves out: `phi3.cpp` says that they are disabled, the graphs of the others know none.
 const WITHOUT_WINDOWS: &[&str] = &["mistral", "mixtral", "phi3", "phimoe", "starcoder2"];
@@ -246,6 +243,9 @@ impl Demand {
             |types: &[&str]| config.get("model_type").is_some_and(|own| types.contains(&own));
         if is_of(ANY_SIZE) {
             self.tuning.images = Images::AnySize;
+        }
+        if is_of(TILED) {
+            self.tuning.images = Images::Tiled;
         }
         self.tuning.whole_windows = is_of(WITHOUT_WINDOWS);
         self
