@@ -34,6 +34,10 @@ pub struct Shape {
     pub max_context: Option<u64>,
     /// Whether embedding and output head are one tensor once loaded.
     pub tied_head: bool,
+    /// Size of the part of a head that is rotated by a place in time, height and width; 0 where a place is one number.
+    pub axes_dim: u64,
+    /// Layers of the text that a vision tower feeds beside its input.
+    pub fed_layers: u64,
     /// Runs of equal layers, in order.
     pub layers: Vec<LayerRun>,
     /// Weights by what they are for, each role once.

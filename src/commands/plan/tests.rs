@@ -31,6 +31,8 @@ fn qwen_32b_awq() -> Model {
         vocab,
         max_context: Some(32768),
         tied_head: false,
+        axes_dim: 0,
+        fed_layers: 0,
         layers: vec![LayerRun {
             count: layers,
             attention: heads,

@@ -4,7 +4,7 @@ use warpscope_probes::model::{EXL_HEAD_BITS, Mlp, Shape, ShapeSource, WeightGrou
 
 use super::demand::Demand;
 use super::estimate::{Estimate, MIB, Range};
-use super::framework::Family;
+use super::framework::{Family, Release};
 use super::latent;
 
 /// What one GPU carries of a model.
@@ -46,7 +46,7 @@ pub(super) fn weights(shape: &Shape, demand: &Demand, family: Family, slice: Sli
         Family::LlamaCpp => Range { mid: 0.0, ..BUFFERS },
         _ => BUFFERS,
     };
-    let range = Range::within(bytes, error) + buffers;
+    let range = Range::within(bytes, error) + buffers + Range::exact(axes(shape, demand, family));
     // A stage in the middle has neither embedding nor head, and few ship with equal stages.
     let least = if slice.stage { bytes - ends(shape) / slice.tp } else { bytes };
     let range = Range { low: range.low.min(least * (1.0 - error)), ..range };
@@ -56,6 +56,21 @@ pub(super) fn weights(shape: &Shape, demand: &Demand, family: Family, slice: Sli
     let high = range.high + tower * (1.0 - 1.0 / slice.tp) + larger;
     let range = Range { high, ..range };
     Estimate::of_model(range, shape.source)
+}
+
+/// vLLM from this on makes the table of rotations four times as long as the context, for videos (PR 12604, for Qwen2.5-VL).
+const LONG_TABLES: Release = (0, 7, 2);
+
+/// What vLLM holds beside the weights of models that rotate by axes: sines and cosines in 16 bits (`rotary_embedding/mrope.py`), and where
+/// a tower feeds several layers a buffer of a batch for each (`qwen3_vl.py`); 0.27 GiB of Qwen3-VL-2B, as its log has them.
+fn axes(shape: &Shape, demand: &Demand, family: Family) -> f64 {
+    let old = demand.release.is_some_and(|release| release < LONG_TABLES);
+    if family != Family::Vllm || old || shape.axes_dim == 0 {
+        return 0.0;
+    }
+    let table = 4.0 * shape.max_context.unwrap_or(0) as f64 * shape.axes_dim as f64 * 2.0;
+    let batch = demand.tuning.batched_tokens.unwrap_or(0) as f64;
+    table + shape.fed_layers as f64 * batch * shape.hidden as f64 * 2.0
 }
 
 /// Bytes by which an NVFP4 copy is larger if it leaves attention, and networks beside experts, in 16 bits: of a copy that is known by its

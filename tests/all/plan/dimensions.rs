@@ -98,6 +98,8 @@ pub(super) fn shape(row: &Row<'_>, format: &str) -> Shape {
         vocab: count("vocab"),
         max_context: Some(count("max_context")).filter(|most| *most > 0),
         tied_head: tied,
+        axes_dim: 0,
+        fed_layers: 0,
         layers: runs(row),
         weights,
         format: (!name.is_empty()).then(|| WeightFormat {

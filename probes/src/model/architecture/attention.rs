@@ -1,6 +1,7 @@
 //! Attention with heads, compressed attention, and what stands in for them: matrices and what is kept of each token.
 
 use super::super::shape::{Attention, WeightRole};
+use super::families;
 use super::keys::{self, Keys};
 use super::part::Parts;
 use super::recurrent;
@@ -108,6 +109,20 @@ fn heads(
         return Some(Attention::Nothing);
     }
     Some(Attention::Heads { heads: queries, kv_heads: kv, head_dim: key, value_dim: value, window })
+}
+
+/// Size of the part of a head that is rotated by a place in time, height and width; 0 where a place is one number.
+pub(super) fn by_axes(keys: &Keys<'_>) -> u64 {
+    let scaling = keys.find(&["rope_parameters", "rope_scaling"]);
+    let is_listed = scaling.is_some_and(|scaling| scaling.get("mrope_section").is_some());
+    if !is_listed && !families::rotates_by_axes(keys.kind()) {
+        return 0;
+    }
+    let share = scaling.and_then(|scaling| scaling.get("partial_rotary_factor")?.as_f64());
+    let share = share.or_else(|| keys.real(&["partial_rotary_factor"]));
+    let share = share.unwrap_or(keys.family().rotated).clamp(0.0, 1.0);
+    let whole = Heads::of(keys, false, 0).map_or(0, |heads| heads.key);
+    (whole as f64 * share) as u64
 }
 
 /// Multi-head latent attention, with an indexer where attention is sparse.

@@ -31,6 +31,8 @@ pub(super) struct Family {
     pub(super) pattern: Option<u64>,
     /// Whether attention has an output gate as wide as its queries.
     pub(super) output_gate: bool,
+    /// Share of a head that is rotated, where the configuration does not say.
+    pub(super) rotated: f64,
     /// Layers that predict further tokens, as they are saved.
     pub(super) draft: Draft,
     defaults: &'static [Default],
@@ -43,6 +45,7 @@ impl Family {
         positions: false,
         pattern: None,
         output_gate: false,
+        rotated: 1.0,
         draft: Draft::Shared,
         defaults: &[],
     };
@@ -162,9 +165,9 @@ const FAMILIES: &[(&str, Family)] = &[
     ("persimmon", Family::UNGATED),
     ("phi", Family::UNGATED),
     ("phi3small", Family::TIED),
-    ("qwen3_5_moe_text", Family { output_gate: true, ..Family::PLAIN }),
-    ("qwen3_5_text", Family { output_gate: true, ..Family::PLAIN }),
-    ("qwen3_next", Family { output_gate: true, ..Family::PLAIN }),
+    ("qwen3_5_moe_text", Family { output_gate: true, rotated: 0.25, ..Family::PLAIN }),
+    ("qwen3_5_text", Family { output_gate: true, rotated: 0.25, ..Family::PLAIN }),
+    ("qwen3_next", Family { output_gate: true, rotated: 0.25, ..Family::PLAIN }),
     ("recurrent_gemma", Family::TIED),
     ("roberta", Family::ENCODER),
     ("smollm3", Family::TIED),
@@ -177,6 +180,12 @@ const FAMILIES: &[(&str, Family)] = &[
 pub(super) fn family(kind: &str) -> &'static Family {
     const PLAIN: &Family = &Family::PLAIN;
     FAMILIES.iter().find(|row| row.0 == kind).map_or(PLAIN, |row| &row.1)
+}
+
+/// Whether places in time, height and width rotate parts of a head, where a configuration leaves it out.
+pub(super) fn rotates_by_axes(kind: &str) -> bool {
+    let kind = kind.strip_suffix("_text").unwrap_or(kind);
+    ["qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"].contains(&kind)
 }
 
 /// Types whose configuration has the same words and means something else by them: rarer encoders, translators, speech.

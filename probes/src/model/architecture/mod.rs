@@ -32,6 +32,8 @@ pub(super) struct Architecture {
     pub(super) vocab: u64,
     pub(super) max_context: Option<u64>,
     pub(super) tied_head: bool,
+    pub(super) axes_dim: u64,
+    pub(super) fed_layers: u64,
     pub(super) layers: Vec<LayerRun>,
     pub(super) parts: Vec<Part>,
 }
@@ -63,8 +65,16 @@ impl Architecture {
         extras(&keys, hidden, depth, &mut parts);
         drafts(&keys, hidden, vocab, depth, &mut parts);
         tower::towers(sections, &keys, hidden, &mut parts);
-        let max_context = keys.tokens(keys::CONTEXT);
-        Some(Self { hidden, vocab, max_context, tied_head, layers, parts: parts.into_inner() })
+        Some(Self {
+            hidden,
+            vocab,
+            max_context: keys.tokens(keys::CONTEXT),
+            tied_head,
+            axes_dim: attention::by_axes(&keys),
+            fed_layers: tower::fed_layers(sections),
+            layers,
+            parts: parts.into_inner(),
+        })
     }
 
     /// Gives the model a head of its own.

@@ -32,6 +32,18 @@ pub(super) fn towers(sections: &[&Value], keys: &Keys<'_>, hidden: u64, parts: &
     }
 }
 
+/// Layers of the text that the tower feeds beside its input.
+pub(super) fn fed_layers(sections: &[&Value]) -> u64 {
+    let vision =
+        sections.iter().find_map(|section| VISION.iter().find_map(|name| section.get(name)));
+    vision.map_or(0, |vision| deep(vision) as u64)
+}
+
+fn deep(vision: &Value) -> usize {
+    let layers = vision.get("deepstack_visual_indexes").and_then(Value::as_array);
+    layers.map_or(0, Vec::len).min(64)
+}
+
 fn number(section: &Value, names: &[&str]) -> Option<u64> {
     let numbers = names.iter().filter_map(|name| section.get(name)?.as_u64());
     numbers.into_iter().find(|number| (1..1 << 16).contains(number))
@@ -106,8 +118,13 @@ fn join(
     if keys.kind().starts_with("gemma") {
         return add("merger", hidden, width);
     }
-    let deep = vision.get("deepstack_visual_indexes").and_then(Value::as_array).map_or(0, Vec::len);
-    for _ in 0..=deep.min(64) {
+    // Mistral 3 merges patches to one of the tower's width (`modeling_mistral3.py`).
+    if side > 1 && vision.get("model_type").and_then(Value::as_str) == Some("pixtral") {
+        add("patch_merger", width, merged);
+        add("linear_1", hidden, width);
+        return add("linear_2", hidden, hidden);
+    }
+    for _ in 0..=deep(vision) {
         let middle = if side > 1 { merged } else { hidden };
         add("merger.0", middle, merged);
         add("merger.2", hidden, middle);

@@ -135,10 +135,28 @@ fn shape(sections: &[&Value], packing: Packed, facts: &Facts) -> Option<Shape> {
         _ => 2,
     };
     let weights = packing::weigh(&found.parts, packing.as_ref(), bytes);
-    let Architecture { hidden, vocab, max_context, tied_head, layers, parts: _ } = found;
-    let format = packing.map(|packing| packing.format);
-    let source = ShapeSource::Config;
-    Some(Shape { source, hidden, vocab, max_context, tied_head, layers, weights, format })
+    let Architecture {
+        hidden,
+        vocab,
+        max_context,
+        tied_head,
+        axes_dim,
+        fed_layers,
+        layers,
+        parts: _,
+    } = found;
+    Some(Shape {
+        source: ShapeSource::Config,
+        hidden,
+        vocab,
+        max_context,
+        tied_head,
+        axes_dim,
+        fed_layers,
+        layers,
+        weights,
+        format: packing.map(|packing| packing.format),
+    })
 }
 
 #[cfg(test)]

@@ -197,6 +197,8 @@ impl Header {
             vocab,
             max_context,
             tied_head,
+            axes_dim: 0,
+            fed_layers: 0,
             layers,
             weights,
             format,
