@@ -91,6 +91,8 @@ pub enum Attention {
         index_dim: u64,
         /// Values kept of each token in flight until it is compressed along with its neighbours; 0 where tokens stay apart.
         in_flight: u64,
+        /// Whether the file may be laid out for a cache of every head instead.
+        unsure: bool,
     },
     /// Mamba, gated delta rule, short convolution: a state of constant size for each sequence.
     Recurrent {

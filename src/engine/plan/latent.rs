@@ -43,6 +43,26 @@ fn is_latent_in_vllm(shape: &Shape, demand: &Demand) -> bool {
     demand.release.is_none_or(|release| release >= from)
 }
 
+/// The model as a llama.cpp caches it that keeps every head; none where the file is surely laid out for a compressed cache.
+pub(super) fn with_heads(shape: &Shape, family: Family) -> Option<Shape> {
+    let apart = |run: &LayerRun| match run.attention {
+        Attention::Latent { heads, key_dim: head_dim, value_dim, unsure: true, .. } => LayerRun {
+            attention: Attention::Heads {
+                heads,
+                kv_heads: heads,
+                head_dim,
+                value_dim,
+                window: None,
+            },
+            ..*run
+        },
+        _ => *run,
+    };
+    let layers: Vec<LayerRun> = shape.layers.iter().map(apart).collect();
+    let differs = family == Family::LlamaCpp && layers != shape.layers;
+    differs.then(|| Shape { layers, ..shape.clone() })
+}
+
 /// Bytes an indexer of sparse attention caches of a token: its key in 8 bits with a scale for 128 values
 /// (vLLM's `DeepseekV32IndexerCache`, SGLang's `index_k_with_scale`).
 pub(super) fn indexed(index_dim: u64, family: Family) -> f64 {

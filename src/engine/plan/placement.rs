@@ -10,6 +10,7 @@ use super::device::Device;
 use super::estimate::{Estimate, GIB, Range, gib, independent};
 use super::framework::{Family, Framework};
 use super::kv::{Cache, is_untold};
+use super::latent::with_heads;
 use super::pool::{Fits, Parts, Placed, lacks_share};
 use super::runtime::{context, graphs, libraries};
 use super::split::refusal;
@@ -123,6 +124,8 @@ pub fn plan(
     let keeps_all = family == Family::LlamaCpp && demand.splits_rows();
     let cache_slice = if keeps_all { Slice::WHOLE } else { slice };
     let cache = Cache::new(shape, demand, family, cache_slice);
+    let largest = with_heads(shape, family)
+        .map_or(cache, |shape| Cache::new(&shape, demand, family, cache_slice));
     let parts = Parts {
         weights: weights(shape, demand, family, slice),
         activations: activations(shape, demand, family, device, group.len()),
@@ -134,7 +137,7 @@ pub fn plan(
         .or_else(|| refusal(shape, family, demand.parallel))
         .or_else(|| lacks_share(family, demand, device))
         .or_else(|| beyond_model(shape, framework, demand));
-    let placed = Placed { family, device, demand, cache, parts };
+    let placed = Placed { family, device, demand, cache, largest, parts };
     let plan = placed.plan(shape, refusal);
     if family == Family::KTransformers {
         let (of, host) = (shape.depth(), loaded(shape, demand, WeightRole::Experts));
@@ -208,11 +211,11 @@ fn slice(
 impl Placed<'_> {
     fn plan(&self, shape: &Shape, refusal: Option<String>) -> Plan {
         let (demand, room) = (self.demand, self.room());
-        let kv = self.cache.bytes(demand.context, demand.concurrency);
-        let one = self.cache.bytes(demand.context, 1);
+        let kv = self.kv(demand.concurrency);
+        let one = self.kv(1);
         let fixed = self.parts.sum();
-        let total = fixed + Range::exact(kv);
-        let must = fixed + Range::exact(one);
+        let total = fixed + kv;
+        let must = fixed + one;
         let pool = self.family.is_tensor_parallel();
         let graphs = if self.graphs_are_inside() { 0.0 } else { self.parts.graphs.bytes.mid };
         let beside = self.parts.context.bytes.mid + graphs;
@@ -221,7 +224,7 @@ impl Placed<'_> {
             _ if pool => fixed.mid + room.mid.max(0.0),
             _ => total.mid,
         };
-        let sequences = if one > 0.0 { (room.mid / one).max(0.0) } else { 0.0 };
+        let sequences = if one.mid > 0.0 { (room.mid / one.mid).max(0.0) } else { 0.0 };
         Plan {
             fits: match refusal {
                 Some(_) => Fits::DoesNotFit,
@@ -231,7 +234,7 @@ impl Placed<'_> {
                 None => self.fits(room, kv),
             },
             weights: self.parts.weights,
-            kv: Estimate::of_model(Range::exact(kv), shape.source),
+            kv: Estimate::of_model(kv, shape.source),
             activations: self.parts.activations,
             graphs: self.parts.graphs,
             context: self.parts.context,
@@ -254,13 +257,22 @@ impl Placed<'_> {
         }
     }
 
+    /// What so many requests of the context keep: at most what the larger layout does.
+    fn kv(&self, requests: u64) -> Range {
+        let of = |cache: &Cache| cache.bytes(self.demand.context, requests);
+        let mid = of(&self.cache);
+        Range { low: mid, mid, high: of(&self.largest).max(mid) }
+    }
+
     /// As many layers on the GPUs as fit with their share of the cache, the others in host memory.
     fn offloaded(&self, shape: &Shape, group: &[Device], plan: Plan) -> Plan {
         let depth = shape.depth().max(1);
         let roles =
             [WeightRole::Attention, WeightRole::Mlp, WeightRole::Experts, WeightRole::Small];
         let weights: f64 = roles.into_iter().map(|role| loaded(shape, self.demand, role)).sum();
-        let whole = Cache::new(shape, self.demand, self.family, Slice::WHOLE);
+        let with_heads = with_heads(shape, self.family);
+        let widest = with_heads.as_ref().unwrap_or(shape);
+        let whole = Cache::new(widest, self.demand, self.family, Slice::WHOLE);
         let kv = whole.bytes(self.demand.context, self.demand.concurrency);
         let layer = (weights + kv) / depth as f64;
         let beside = self.parts.activations.bytes.high

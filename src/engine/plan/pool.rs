@@ -85,6 +85,8 @@ pub(super) struct Placed<'a> {
     pub(super) device: &'a Device,
     pub(super) demand: &'a Demand,
     pub(super) cache: Cache,
+    /// The cache of the layout that takes most, where a file's is not known.
+    pub(super) largest: Cache,
     pub(super) parts: Parts,
 }
 
@@ -132,7 +134,7 @@ impl Placed<'_> {
         }
     }
 
-    pub(super) fn fits(&self, room: Range, kv: f64) -> Fits {
+    pub(super) fn fits(&self, room: Range, kv: Range) -> Fits {
         self.in_pool(room, kv).max(self.beside_pool())
     }
 
@@ -165,10 +167,10 @@ impl Placed<'_> {
         }
     }
 
-    fn in_pool(&self, room: Range, kv: f64) -> Fits {
+    fn in_pool(&self, room: Range, kv: Range) -> Fits {
         match () {
-            () if kv <= room.low => Fits::Fits,
-            () if kv <= room.high => Fits::Tight,
+            () if kv.high <= room.low => Fits::Fits,
+            () if kv.low <= room.high => Fits::Tight,
             () => Fits::DoesNotFit,
         }
     }

@@ -145,6 +145,7 @@ fn runs(row: &Row<'_>) -> Vec<LayerRun> {
             value_dim: 128,
             index_dim: 0,
             in_flight: 0,
+            unsure: false,
         };
         return vec![run(layers, latent)];
     }

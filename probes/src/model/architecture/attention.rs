@@ -170,6 +170,7 @@ fn latent(keys: &Keys<'_>, name: &str, parts: &mut Parts) -> Option<Attention> {
         value_dim: value,
         index_dim,
         in_flight: 0,
+        unsure: keys.text(&[keys::COMPRESSED_CACHE]) == Some(keys::EITHER),
     })
 }
 
@@ -241,6 +242,7 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
                 value_dim: size,
                 index_dim,
                 in_flight,
+                unsure: false,
             }
         }
     })

@@ -29,6 +29,8 @@ pub(super) const HEAD_DIM: &[&str] = &["head_dim", "attention_head_dim", "kv_cha
 
 /// Whether a GGUF file is laid out for a compressed cache.
 pub(in crate::model) const COMPRESSED_CACHE: &str = "compressed_cache";
+/// What stands there where some files of a model are and some are not.
+pub(in crate::model) const EITHER: &str = "either";
 
 /// Dimensions are far below this; a larger number is a mistake, and products of three stay countable.
 const LARGEST: u64 = 1 << 20;

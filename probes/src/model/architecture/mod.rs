@@ -16,8 +16,8 @@ mod tower;
 use serde_json::Value;
 
 use self::families::Draft;
-pub(super) use self::keys::COMPRESSED_CACHE;
 use self::keys::Keys;
+pub(super) use self::keys::{COMPRESSED_CACHE, EITHER};
 pub(super) use self::part::Part;
 use self::part::Parts;
 use super::shape::{LayerRun, WeightRole};

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Row;
-use crate::model::architecture::{Architecture, Part};
+use super::{GgufCache, Row};
+use crate::model::architecture::{Architecture, COMPRESSED_CACHE, EITHER, Part};
 use crate::model::{
     Attention, Facts, LayerRun, Shape, ShapeSource, WeightFormat, WeightRole, config,
 };
@@ -182,7 +182,8 @@ fn nearest(tag: &str) -> Option<&'static (&'static str, f64)> {
 
 /// The files of a model in a mix. What sees lies in a file of its own (`mmproj`), which nobody has to load.
 pub(super) fn gguf(row: &Row, mix: Mix) -> Option<Facts> {
-    let plain = config::describe(&row.config, None).ok()?;
+    let config = laid_out(row);
+    let plain = config::describe(&config, None).ok()?;
     let mut facts = Facts::default();
     facts.set("quantization", "gguf");
     for key in ["model_type", "head_dim"] {
@@ -192,8 +193,8 @@ pub(super) fn gguf(row: &Row, mix: Mix) -> Option<Facts> {
     }
     let mut shape = plain.shape?;
     shape.weights.retain(|group| group.role != WeightRole::Tower);
-    let parts = Architecture::of(&config::sections(&row.config))?.parts;
-    pack(&mut shape, &parts, &row.config, mix);
+    let parts = Architecture::of(&config::sections(&config))?.parts;
+    pack(&mut shape, &parts, &config, mix);
     // Publishers keep projections of recurrent layers larger, each in its own way.
     let recurs = |run: &LayerRun| matches!(run.attention, Attention::Recurrent { .. });
     let is_exact = mix.is_exact && !shape.layers.iter().any(recurs);
@@ -204,6 +205,17 @@ pub(super) fn gguf(row: &Row, mix: Mix) -> Option<Facts> {
     let Mix { kind, mean, .. } = mix;
     facts.detail("quantisation", format!("GGUF, {kind}: about {mean:.1} bits a weight"));
     Some(facts)
+}
+
+/// The configuration with what is known of the layout of its GGUF files.
+fn laid_out(row: &Row) -> Value {
+    let mut config = row.config.clone();
+    match row.gguf_cache {
+        Some(GgufCache::Heads) => config[COMPRESSED_CACHE] = false.into(),
+        Some(GgufCache::Either) => config[COMPRESSED_CACHE] = EITHER.into(),
+        None => {}
+    }
+    config
 }
 
 fn pack(shape: &mut Shape, parts: &[Part], config: &Value, mix: Mix) {

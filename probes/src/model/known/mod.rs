@@ -40,7 +40,19 @@ struct Row {
     /// Parameters as the hub counts them: what the files hold, a copy of the embedding included.
     params: Option<u64>,
     source: String,
+    /// How GGUF files of it are laid out, where not all of them are for a compressed cache.
+    gguf_cache: Option<GgufCache>,
     config: Value,
+}
+
+/// What llama.cpp caches of GGUF files of a model with compressed attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum GgufCache {
+    /// Every head: they were all made before it had a compressed cache.
+    Heads,
+    /// Every head of some, made before, and compressed rows of others.
+    Either,
 }
 
 /// Models in one quantised format, each with the model it was made of.
