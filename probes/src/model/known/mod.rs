@@ -66,6 +66,8 @@ struct Format {
     /// Whether it is not known which layers its copies leave as they are.
     #[serde(default)]
     unlisted: bool,
+    /// The format that copies of models with a gated delta rule have instead.
+    with_delta_rule: Option<String>,
     quantization_config: Value,
     models: Vec<(String, String)>,
 }
@@ -113,7 +115,18 @@ impl Format {
     }
 }
 
+impl Row {
+    fn has_delta_rule(&self) -> bool {
+        let text = self.config.get("text_config").unwrap_or(&self.config);
+        text.get("linear_num_value_heads").is_some()
+    }
+}
+
 impl Table {
+    fn format(&self, name: &str) -> Option<&Format> {
+        self.formats.iter().find(|one| one.name == name)
+    }
+
     fn row(&self, id: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.ids.iter().any(|known| known.eq_ignore_ascii_case(id)))
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::mixes::{Mix, gguf};
 use super::{Format, Row, Table, base, table};
-use crate::model::{EXL_HEAD_BITS, Facts, config};
+use crate::model::{EXL_HEAD_BITS, Facts, ShapeSource, config};
 
 /// What the end of a name says of the format, as publishers spell it, and the format of the table.
 const ENDINGS: &[(&str, &str)] = &[
@@ -75,8 +75,10 @@ impl Named {
             let row = row_of(table(), &name).filter(|row| is_by_its_makers(repository, row))?;
             return tag.is_empty().then_some(Self { row, packing: Packing::Own });
         };
-        let format = table().formats.iter().find(|one| one.name == format)?;
-        Some(Self { row: row_of(table(), model)?, packing: Packing::Format(format) })
+        let (row, usual) = (row_of(table(), model)?, table().format(format)?);
+        let own = usual.with_delta_rule.as_deref().filter(|_| row.has_delta_rule());
+        let format = own.and_then(|name| table().format(name)).unwrap_or(usual);
+        Some(Self { row, packing: Packing::Format(format) })
     }
 
     /// What follows from the name, and where it comes from.
@@ -87,7 +89,14 @@ impl Named {
                 let source = format!("{}; the model by its name", self.row.source);
                 Some((config::describe(&self.row.config, None).ok()?, source))
             }
-            Packing::Format(format) => Some((format.facts(self.row)?, source)),
+            Packing::Format(format) => {
+                let mut facts = format.facts(self.row)?;
+                // Recipes differ in what they leave of it in 16 bits.
+                if let Some(shape) = facts.shape.as_mut().filter(|_| self.row.has_delta_rule()) {
+                    shape.source = ShapeSource::Nearest;
+                }
+                Some((facts, source))
+            }
             Packing::Gguf(mix) => Some((gguf(self.row, *mix)?, source)),
             Packing::Exl(saved) => {
                 let mut config = self.row.config.clone();
