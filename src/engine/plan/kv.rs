@@ -144,11 +144,11 @@ pub(super) fn states_apart(shape: &Shape, demand: &Demand) -> Range {
         return Range::default();
     }
     let values = shape.layers.iter().map(|run| match run.attention {
-        Attention::Recurrent { state } => run.count * state,
-        _ => 0,
+        Attention::Recurrent { state } => run.count as f64 * state as f64,
+        _ => 0.0,
     });
-    let sequences = demand.most_at_once().unwrap_or(V0_SEQUENCES);
-    let all = (values.sum::<u64>() * sequences) as f64 * STATE_BYTES;
+    let sequences = demand.most_at_once().unwrap_or(V0_SEQUENCES) as f64;
+    let all = values.sum::<f64>() * sequences * STATE_BYTES;
     let mid = all / demand.parallel.gpus() as f64;
     Range { low: mid / 2.0, mid, high: mid }
 }
@@ -179,7 +179,7 @@ fn compressing(run: &LayerRun, demand: &Demand, family: Family) -> f64 {
     match run.attention {
         Attention::Latent { in_flight: values @ 1.., .. } if family == Family::Vllm => {
             let token = values as f64 * STATE_BYTES * PAGE / WAITING + PAGE / 64.0;
-            (run.count * in_flight(demand, family)) as f64 * token
+            run.count as f64 * in_flight(demand, family) as f64 * token
         }
         _ => 0.0,
     }

@@ -126,7 +126,7 @@ pub(super) fn merged(shape: &Shape, demand: &Demand, family: Family) -> f64 {
         return 0.0;
     }
     let packed = shape.format.is_some();
-    let element = if packed && is_plain_or_fp8(shape) { 1 } else { 2 };
+    let element = if packed && is_plain_or_fp8(shape) { 1.0 } else { 2.0 };
     let of_run = |run: &LayerRun| match run.attention {
         Attention::Latent {
             heads,
@@ -139,13 +139,14 @@ pub(super) fn merged(shape: &Shape, demand: &Demand, family: Family) -> f64 {
             ..
         } => {
             let input = query_rank.unwrap_or(shape.hidden);
-            let merged = heads * rank * (input + shape.hidden) * element;
-            let rotated = input * heads * rope_dim * 2;
+            let rows = heads as f64 * rank as f64;
+            let merged = rows * (input + shape.hidden) as f64 * element;
+            let rotated = (input * heads) as f64 * rope_dim as f64 * 2.0;
             let both = key_dim.saturating_sub(rope_dim) + value_dim;
-            let unpacked = if packed { rank * heads * both * 2 } else { 0 };
-            run.count * (merged + rotated + unpacked)
+            let unpacked = if packed { rows * both as f64 * 2.0 } else { 0.0 };
+            run.count as f64 * (merged + rotated + unpacked)
         }
-        _ => 0,
+        _ => 0.0,
     };
-    shape.layers.iter().map(of_run).sum::<u64>() as f64
+    shape.layers.iter().map(of_run).sum()
 }

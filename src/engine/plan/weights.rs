@@ -84,7 +84,7 @@ fn unlisted(shape: &Shape) -> f64 {
     let may_stay = |group: &&WeightGroup| {
         group.role == WeightRole::Attention || has_experts && group.role == WeightRole::Mlp
     };
-    let more = |group: &WeightGroup| (group.values * 2).saturating_sub(group.bytes);
+    let more = |group: &WeightGroup| group.values.saturating_mul(2).saturating_sub(group.bytes);
     shape.weights.iter().filter(may_stay).map(more).sum::<u64>() as f64
 }
 
@@ -178,7 +178,7 @@ fn loaded_group(shape: &Shape, demand: &Demand, group: &WeightGroup) -> f64 {
         (Some(packed), _) if linear => values * packed.bits / 8.0,
         (_, Some(width)) => values * width,
         // Saved in 32 bits, loaded in 16: what `auto` does.
-        _ if group.bytes >= group.values * 4 => values * 2.0,
+        _ if group.bytes >= group.values.saturating_mul(4) => values * 2.0,
         _ => group.bytes as f64,
     }
 }
