@@ -67,7 +67,7 @@ pub(super) fn with_heads(shape: &Shape, family: Family) -> Option<Shape> {
 /// (vLLM's `DeepseekV32IndexerCache`, SGLang's `index_k_with_scale`).
 pub(super) fn indexed(index_dim: u64, family: Family) -> f64 {
     match family {
-        Family::Vllm | Family::Sglang => (index_dim + index_dim.div_ceil(128) * 4) as f64,
+        Family::Vllm | Family::Sglang => index_dim as f64 * (1.0 + 4.0 / 128.0),
         _ => 0.0,
     }
 }
