@@ -178,7 +178,7 @@ fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
         takes_bytes: plan.map(|plan| whole(plan.takes)),
         recommended_bytes: plan.map(|plan| whole(plan.recommended)),
         kv_bytes_per_token: plan.map(|plan| whole(plan.kv_per_token)),
-        max_context: plan.map(|plan| plan.max_context),
+        max_context: plan.and_then(|plan| plan.max_context),
         max_concurrency: plan.map(|plan| plan.max_concurrency),
         offload: plan.and_then(|plan| plan.offload),
         tokens_per_s: one.way.speed.map(|speed| speed.decode_total.into()),

@@ -11,7 +11,7 @@ use super::request::{PlanRequest, short};
 use crate::commands::answer::text::Style;
 use crate::engine::Target;
 use crate::engine::plan::{
-    Alternative, Estimate, Fits, Offload, Plan, Range, gib, named, parallel, parts, span, tokens,
+    Alternative, Estimate, Fits, Offload, Plan, Range, gib, named, parallel, parts, room, span,
 };
 use crate::text::{markdown as escaped, width};
 
@@ -180,15 +180,8 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
     if let (Some(link), false) = (one.way.link, one.fails()) {
         let _ = writeln!(text, "  speed is for GPUs that talk over {}", link.words());
     }
-    let keeps_tokens = plan.kv.bytes.mid > 0.0;
-    if keeps_tokens && plan.fits != Fits::DoesNotFit && plan.offload.is_none() {
-        let _ = writeln!(
-            text,
-            "  up to {} tokens of context at this concurrency, or {} requests of {}",
-            plan.max_context,
-            plan.max_concurrency,
-            tokens(one.way.demand.context)
-        );
+    if let Some(words) = room(plan, &one.way.demand) {
+        let _ = writeln!(text, "  {words}");
     }
     if plan.fits != Fits::Fits
         && let Some(way) =

@@ -100,7 +100,7 @@ fn kv8(family: Family) -> KvFormat {
 
 /// The largest multiple of 1024 that fits, where the context asked for does not.
 fn shorter(now: &Plan, demand: &Demand) -> Option<u64> {
-    let context = now.max_context / 1024 * 1024;
+    let context = now.max_context? / 1024 * 1024;
     (now.fits != Fits::Fits && (1024..demand.context).contains(&context)).then_some(context)
 }
 

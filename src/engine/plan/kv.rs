@@ -113,18 +113,18 @@ impl Cache {
         one * sequences as f64
     }
 
-    /// The longest context of so many sequences that `room` bytes hold.
-    pub(super) fn longest(&self, room: f64, sequences: u64) -> u64 {
+    /// The longest context of so many sequences that `room` bytes hold; none where tokens take none.
+    pub(super) fn longest(&self, room: f64, sequences: u64) -> Option<u64> {
         let one = room / sequences.max(1) as f64 - self.state;
         if self.per_token() == 0.0 {
-            return if one >= 0.0 { u64::MAX } else { 0 };
+            return (one < 0.0).then_some(0);
         }
         let all = one / self.per_token();
         let beyond = (one - self.sliding * self.window) / self.full;
         let tokens =
             if self.sliding > 0.0 && all > self.window { beyond.max(self.window) } else { all };
         let tokens = (tokens / self.block).floor() * self.block;
-        if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { 0 }
+        Some(if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { 0 })
     }
 }
 

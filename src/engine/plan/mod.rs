@@ -39,4 +39,4 @@ pub use speed::{Speed, speed};
 pub use split::refusal;
 pub use training::{Method, Training, TrainingPlan, training};
 pub use way::{Link, Way};
-pub use words::{named, parallel, parts, span, tokens};
+pub use words::{named, parallel, parts, room, span, tokens};

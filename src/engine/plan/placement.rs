@@ -63,8 +63,8 @@ pub struct Plan {
     pub recommended: f64,
     /// Bytes of a token on one GPU.
     pub kv_per_token: f64,
-    /// Longest context at this concurrency.
-    pub max_context: u64,
+    /// Longest context at this concurrency; none where tokens take no memory and the model sets no limit.
+    pub max_context: Option<u64>,
     /// Most requests at this context.
     pub max_concurrency: u64,
     /// Layers in host memory, where not all fit.
@@ -247,10 +247,10 @@ impl Placed<'_> {
             takes,
             recommended: total.high * 1.05,
             kv_per_token: self.cache.per_token(),
-            max_context: shape
-                .max_context
-                .unwrap_or(u64::MAX)
-                .min(self.cache.longest(room.mid, demand.concurrency)),
+            max_context: [shape.max_context, self.cache.longest(room.mid, demand.concurrency)]
+                .into_iter()
+                .flatten()
+                .min(),
             max_concurrency: sequences as u64,
             offload: None,
             refusal,

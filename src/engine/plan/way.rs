@@ -42,14 +42,17 @@ pub enum Link {
 /// Tokens and the part of the longest context that is not looked for more closely.
 const STEP: u64 = 256;
 
-/// The longest context that surely fits. Where work space grows with it, plans for others are tried.
+/// Beyond any context.
+const BEYOND: u64 = 1 << 32;
+
+/// The longest context that surely fits; none where no length does not. Where work space grows with it, plans for others are tried.
 fn longest(
     shape: &Shape,
     used: &[Device],
     framework: &Framework,
     demand: &Demand,
     now: &Plan,
-) -> u64 {
+) -> Option<u64> {
     if !framework.family.works_on_all_tokens() {
         return now.max_context;
     }
@@ -59,14 +62,16 @@ fn longest(
         plan.is_some_and(|plan| plan.rank() == (Fits::Fits, false))
     };
     let (mut least, mut most) = match now.rank() {
-        (Fits::Fits, false) => (demand.context, now.max_context.max(demand.context)),
+        (Fits::Fits, false) => {
+            (demand.context, now.max_context.unwrap_or(BEYOND).max(demand.context))
+        }
         _ => (0, demand.context),
     };
     while most - least > STEP.max(most / STEP) {
         let middle = least.midpoint(most);
         *(if fits(middle) { &mut least } else { &mut most }) = middle;
     }
-    if least == 0 { now.max_context } else { least }
+    if least == 0 { now.max_context } else { Some(least) }
 }
 
 impl Link {

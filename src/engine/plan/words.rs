@@ -3,6 +3,7 @@
 use super::demand::{Demand, Parallel};
 use super::estimate::{Range, gib};
 use super::placement::Plan;
+use super::pool::Fits;
 
 /// `9.0 weights + 2.0 KV (8k × 4) + 1.8 other = 12.8`, in GiB.
 pub fn parts(plan: &Plan, demand: &Demand, ascii: bool) -> String {
@@ -18,6 +19,26 @@ pub fn parts(plan: &Plan, demand: &Demand, ascii: bool) -> String {
         gib(other),
         gib(plan.total.mid)
     )
+}
+
+/// `up to 9000 tokens of context at this concurrency, or 1 request of 8k`; none where there is no room, or nothing is kept of tokens.
+pub fn room(plan: &Plan, demand: &Demand) -> Option<String> {
+    if plan.kv.bytes.mid <= 0.0 || plan.fits == Fits::DoesNotFit || plan.offload.is_some() {
+        return None;
+    }
+    let longest = match plan.max_context {
+        Some(0) => None,
+        Some(most) => Some(format!("up to {most} tokens of context at this concurrency")),
+        None => Some("context of any length at this concurrency".to_owned()),
+    };
+    let is_first = plan.max_context.is_some_and(|most| most > 0);
+    let most = (plan.max_concurrency > 0).then(|| {
+        let up_to = if is_first { "" } else { "up to " };
+        let name = if plan.max_concurrency == 1 { "request" } else { "requests" };
+        format!("{up_to}{} {name} of {}", plan.max_concurrency, tokens(demand.context))
+    });
+    let room: Vec<String> = longest.into_iter().chain(most).collect();
+    (!room.is_empty()).then(|| room.join(", or "))
 }
 
 /// `tensor parallel 2, pipeline parallel 2`; none on one GPU.
@@ -57,4 +78,40 @@ pub fn span(range: Range, ascii: bool) -> String {
     let digits = usize::from(range.low < 10.0);
     let dash = if ascii { "-" } else { "–" };
     format!("{:.digits$}{dash}{:.digits$}", range.low, range.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::catalogue::{Catalogue, what_if};
+    use warpscope_probes::driver::Driver;
+    use warpscope_probes::model::Model;
+
+    use super::super::{Device, Framework, plan};
+    use super::*;
+    use crate::engine::Target;
+
+    #[test]
+    fn room_is_told_in_words_and_not_at_all_where_there_is_none() {
+        let demand = Demand::new(8192);
+        let part = Catalogue::load().find("L40S").expect("a GPU");
+        let target = Target::from_gpu(&what_if(part, 0), &Driver::default());
+        let device = Device::new(&target).expect("its memory");
+        let shape = Model::known("Qwen/Qwen3-8B").and_then(|model| model.shape).expect("a model");
+        let framework = Framework::find("vllm").expect("a framework");
+        let some = plan(&shape, &[device], framework, &demand).expect("a plan");
+        let words = |max_context, max_concurrency| {
+            room(&Plan { max_context, max_concurrency, ..some.clone() }, &demand)
+        };
+        let said = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            words(Some(9000), 1),
+            said("up to 9000 tokens of context at this concurrency, or 1 request of 8k")
+        );
+        assert_eq!(
+            words(None, 3),
+            said("context of any length at this concurrency, or up to 3 requests of 8k")
+        );
+        assert_eq!(words(Some(0), 2), said("up to 2 requests of 8k"));
+        assert_eq!(words(Some(0), 0), None);
+    }
 }

@@ -54,7 +54,7 @@ proptest! {
     fn the_longest_context_fits(picks in any::<(usize, usize, usize)>(), gib in 8.0_f64..200.0) {
         let some = planned(picks, 4096, 1, gib);
         let whole = some.room.mid > 0.0 && some.offload.is_none() && some.refusal.is_none();
-        if whole && some.max_context >= 1 && some.max_context < 4096 {
+        if whole && some.max_context.is_some_and(|most| (1..4096).contains(&most)) {
             prop_assert!(some.room.mid < some.kv.bytes.mid * 1.01);
         }
     }

@@ -47,7 +47,7 @@ fn what_a_framework_refuses_is_told() {
         assert_eq!(code, 1, "{framework}: {out}");
     }
     let longest = |name| all(&about(name, vec![h100(None, None)], "vllm"))[0].way.plan.clone();
-    assert_eq!(longest(model).expect("a plan").max_context, 32768);
+    assert_eq!(longest(model).expect("a plan").max_context, Some(32768));
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::engine::plan::{
-    Alternative, Demand, Device, Fits, Plan, Way, gib, parallel, parts, span, tokens,
-};
+use crate::engine::plan::{Alternative, Device, Fits, Plan, Way, gib, parallel, parts, room, span};
 use crate::features::compat::Compat;
 use crate::widgets::PageWriter;
 use crate::widgets::theme::Role;
@@ -62,7 +60,9 @@ pub(super) fn write(
     }
     measured(w, state, row, column, plan);
     speed(w, way, (plan, ascii));
-    room(w, way, plan);
+    if let Some(words) = room(plan, &way.demand) {
+        w.labelled("room", &words, Role::Muted);
+    }
     if plan.fits != Fits::Fits
         && let Some(helps) = state.verdicts.helps(row, column)
     {
@@ -186,26 +186,6 @@ fn speed(w: &mut PageWriter<'_>, way: &Way, (plan, ascii): (&Plan, bool)) {
     w.labelled("speed", &text, Role::Text);
 }
 
-fn room(w: &mut PageWriter<'_>, way: &Way, plan: &Plan) {
-    if plan.fits == Fits::DoesNotFit || plan.offload.is_some() {
-        return;
-    }
-    if let Some(text) = room_words(&way.demand, plan.max_context, plan.max_concurrency) {
-        w.labelled("room", &text, Role::Muted);
-    }
-}
-
-/// The longest context at as many requests as were asked for, and the most requests of the context that was.
-fn room_words(demand: &Demand, longest: u64, most: u64) -> Option<String> {
-    let Demand { context, concurrency, .. } = demand;
-    let longest =
-        (longest > 0).then(|| format!("{longest} tokens of context at {concurrency} at once"));
-    let requests = if most == 1 { "request" } else { "requests" };
-    let most = (most > 0).then(|| format!("{most} {requests} of {}", tokens(*context)));
-    let room: Vec<String> = longest.into_iter().chain(most).collect();
-    (!room.is_empty()).then(|| format!("up to {}", room.join(", or ")))
-}
-
 /// A change that helps, with what it comes to.
 fn cheaper(way: &Alternative) -> String {
     let flag = if way.flag.is_empty() { String::new() } else { format!(" ({})", way.flag) };
@@ -220,18 +200,6 @@ fn cheaper(way: &Alternative) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn room_is_told_in_words_and_not_at_all_where_there_is_none() {
-        let words = |longest, most| room_words(&Demand::new(8192), longest, most);
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(
-            words(9000, 1),
-            some("up to 9000 tokens of context at 1 at once, or 1 request of 8k")
-        );
-        assert_eq!(words(0, 2), some("up to 2 requests of 8k"));
-        assert_eq!(words(0, 0), None);
-    }
 
     #[test]
     fn a_bar_is_filled_and_small_parts_are_seen() {
