@@ -164,6 +164,11 @@ impl Shape {
         self.layers.iter().map(|run| run.count).sum()
     }
 
+    /// Whether it reads a text at once and generates none: no layer keeps anything of the tokens before.
+    pub fn is_encoder(&self) -> bool {
+        !self.layers.is_empty() && self.layers.iter().all(|run| run.attention == Attention::Nothing)
+    }
+
     /// Bytes of all weights as they are saved.
     pub fn weight_bytes(&self) -> u64 {
         self.weights.iter().fold(0, |sum, group| sum.saturating_add(group.bytes))

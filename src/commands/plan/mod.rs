@@ -14,6 +14,7 @@ mod visible;
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::query::{Words, asked};
@@ -78,7 +79,7 @@ fn run(options: &Options) -> Result<Exit> {
     let assumptions =
         Assumptions { model: Some(model.clone()), ..assumptions(options, &base, &gpus)? };
     let request = PlanRequest {
-        demand: demand(options)?,
+        demand: demand(options, &model)?,
         split: split(options),
         named,
         model,
@@ -143,7 +144,10 @@ fn on(options: &Options, gpus: usize) -> Result<Vec<usize>> {
     wanted.iter().map(&mut pick).collect()
 }
 
-fn demand(options: &Options) -> Result<Demand> {
+/// Tokens of a request, where nobody asks for others and the model takes so many.
+const CONTEXT: u64 = 8192;
+
+fn demand(options: &Options, model: &Model) -> Result<Demand> {
     let word = options.get(&args::KV_DTYPE);
     let kv = word.as_deref().map(|word| {
         KvFormat::parse(&word.to_ascii_lowercase()).ok_or_else(|| {
@@ -152,7 +156,10 @@ fn demand(options: &Options) -> Result<Demand> {
             ))
         })
     });
-    let (context, concurrency) = (options.get(&args::CONTEXT), options.get(&args::CONCURRENCY));
+    let limit = model.shape.as_ref().and_then(|shape| shape.max_context);
+    let usual = limit.map_or(CONTEXT, |limit| limit.min(CONTEXT));
+    let context = options.get(&args::CONTEXT).unwrap_or(usual);
+    let concurrency = options.get(&args::CONCURRENCY);
     if context == 0 || concurrency == 0 || context.saturating_mul(concurrency) > MOST {
         return Err(CliError::usage("--context and --concurrency count from 1"));
     }

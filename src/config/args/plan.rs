@@ -29,10 +29,9 @@ args! {
         .help("GPUs of this machine by index: 0,1; all when not given");
     EACH: bool = switch(&[("each", "on")])
         .help("Plan each GPU on its own instead of all of them as a group");
-    CONTEXT: u64 = option("context", "TOKENS", Kind::Count)
+    CONTEXT: Option<u64> = option("context", "TOKENS", Kind::Count)
         .short('c')
-        .default("8192")
-        .help("Tokens of a request, prompt and answer (with --train: of a sequence)");
+        .help("Tokens of a request, prompt and answer (with --train: of a sequence); when not given 8192, or what the model takes at most");
     CONCURRENCY: u64 = option("concurrency", "REQUESTS", Kind::Count)
         .default("1")
         .help("Requests at once (with --train: sequences of a step on each GPU)");

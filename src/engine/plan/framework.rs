@@ -320,9 +320,15 @@ impl Framework {
 }
 
 impl Family {
-    /// Whether it loads files of this format: llama.cpp and what is built on it take GGUF alone.
+    /// Whether it loads such files: llama.cpp and what is built on it take GGUF alone, and servers of generators no encoder.
     pub fn loads(self, shape: &Shape) -> bool {
-        self != Self::LlamaCpp || shape.format.as_ref().is_some_and(|one| one.name == "gguf")
+        let gguf = shape.format.as_ref().is_some_and(|one| one.name == "gguf");
+        (self != Self::LlamaCpp || gguf) && (self.encodes() || !shape.is_encoder())
+    }
+
+    /// Whether it runs encoders, as the lists of models that each supports have them.
+    fn encodes(self) -> bool {
+        matches!(self, Self::Vllm | Self::Sglang | Self::LlamaCpp | Self::Transformers)
     }
 
     /// Whether it cuts each layer over GPUs; the others give whole layers to each.

@@ -118,7 +118,8 @@ impl Way {
         let whole = Parallel { tp: group.len() as u64, ..Parallel::default() };
         let refused = refusal(shape, framework.family, whole).filter(|_| split.is_none());
         let used = &group[..gpus];
-        let speed = speed(shape, used, framework, &demand, &plan);
+        let decodes = !shape.is_encoder();
+        let speed = decodes.then(|| speed(shape, used, framework, &demand, &plan)).flatten();
         let plan = Plan { max_context: longest(shape, used, framework, &demand, &plan), ..plan };
         Self { gpus, demand, plan: Some(plan), speed, refused, link: Link::of(used) }
     }

@@ -42,7 +42,10 @@ impl Planned {
 
     fn one(&self, shape: &Shape, group: &[Device], question: &Question) -> Option<Way> {
         let framework = Framework::find(&question.framework)?;
-        let demand = self.demand.clone().configured(&question.config, shape.format.is_some());
+        let limit = shape.max_context.filter(|_| self.demand.context == CONTEXT);
+        let context = limit.map_or(self.demand.context, |limit| limit.min(CONTEXT));
+        let demand = Demand { context, ..self.demand.clone() };
+        let demand = demand.configured(&question.config, shape.format.is_some());
         let demand = Demand { release: Some(release(question.version.as_deref())), ..demand };
         if !framework.can(&demand) {
             return None;
