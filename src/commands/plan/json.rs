@@ -20,6 +20,7 @@ struct Document<'a> {
     model: String,
     context: u64,
     concurrency: u64,
+    not_considered: &'a [String],
     candidates: Vec<Entry<'a>>,
     copies: Vec<CopyEntry<'a>>,
 }
@@ -146,6 +147,7 @@ pub(crate) fn write(
         model: request.named.display().to_string(),
         context: request.demand.context,
         concurrency: request.demand.concurrency,
+        not_considered: &request.unheard,
         candidates: entries.collect(),
         copies: copies.collect(),
     };

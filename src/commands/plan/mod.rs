@@ -4,6 +4,7 @@
 
 mod candidate;
 mod copies;
+mod heard;
 mod json;
 mod request;
 mod saved;
@@ -17,7 +18,7 @@ use std::io::Write;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::answer::query::{Words, asked};
+use crate::commands::answer::query::{Words, asked, read};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::{Seen, assumptions, open, seen};
 use crate::commands::cli::{
@@ -73,7 +74,15 @@ fn run(options: &Options) -> Result<Exit> {
     let queries = [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat();
     let SelectedCopy { named, model, queries, is_usual } = SelectedCopy::of(named, model, queries);
     let base = rule_base(options)?;
-    let seen = seen(options)?;
+    let dtype = options.get(&args::ASKED_DTYPE);
+    let words = Words { words: &queries, dtype: dtype.as_deref() };
+    let said = read(&base, words).map_err(CliError::Usage)?;
+    heard::check(&said.unheard)?;
+    let mut seen = seen(options)?;
+    if let Some(driver) = &said.driver {
+        let instances = seen.instances.values_mut().flatten();
+        seen.gpus.iter_mut().chain(instances).for_each(|gpu| gpu.set_driver(driver));
+    }
     let groups = groups(options, &seen)?;
     let gpus = groups.concat();
     let assumptions =
@@ -88,7 +97,8 @@ fn run(options: &Options) -> Result<Exit> {
         groups,
         queries,
         is_usual,
-        dtype: options.get(&args::ASKED_DTYPE),
+        unheard: said.unheard,
+        dtype,
         assumptions,
         why: options.get(&args::WHY),
         form: options.form(),

@@ -26,6 +26,8 @@ pub(crate) struct PlanRequest {
     pub(crate) queries: Vec<String>,
     /// Whether the files are such as are usually made of the model that was named, and nobody is known to publish them.
     pub(crate) is_usual: bool,
+    /// Words that change neither plan nor verdict.
+    pub(crate) unheard: Vec<String>,
     /// Number format everything is asked in.
     pub(crate) dtype: Option<String>,
     /// What was asked of context, concurrency and cache.

@@ -82,6 +82,7 @@ fn request(group: Vec<Target>, framework: &str) -> PlanRequest {
         groups: vec![group],
         queries: vec![framework.to_owned()],
         is_usual: false,
+        unheard: Vec::new(),
         dtype: None,
         demand: Demand::new(8192),
         split: None,

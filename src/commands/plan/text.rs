@@ -8,7 +8,7 @@ use super::Planned;
 use super::candidate::Candidate;
 use super::copies::Copy;
 use super::request::{PlanRequest, short};
-use crate::commands::answer::text::Style;
+use crate::commands::answer::text::{Style, not_considered};
 use crate::engine::Target;
 use crate::engine::plan::{
     Alternative, Estimate, Fits, Offload, Plan, Range, gib, named, parallel, parts, room, span,
@@ -17,7 +17,7 @@ use crate::text::{markdown as escaped, width};
 
 /// Every group: its best candidate, then a table.
 pub(crate) fn text(request: &PlanRequest, planned: &[Planned]) -> String {
-    let mut text = String::new();
+    let mut text = not_considered(&request.unheard, request.style);
     for (place, (group, planned)) in request.groups.iter().zip(planned).enumerate() {
         if place > 0 {
             text.push('\n');
@@ -272,7 +272,7 @@ fn table(text: &mut String, all: &[Candidate], style: Style) {
 
 /// The same as a table for an issue.
 pub(crate) fn markdown(request: &PlanRequest, planned: &[Planned]) -> String {
-    let mut text = String::new();
+    let mut text = not_considered(&request.unheard, request.style);
     for (group, planned) in request.groups.iter().zip(planned) {
         let candidates = &planned.candidates;
         let title = format!("{} on {}", short(&request.named), gpus(group, group.len()));
