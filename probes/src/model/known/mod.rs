@@ -6,6 +6,7 @@
 mod mixes;
 mod named;
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -29,6 +30,8 @@ struct Line {
     model: Vec<Row>,
     #[serde(default)]
     format: Vec<Format>,
+    #[serde(default)]
+    ollama: Vec<Listed>,
     retrieved: Option<String>,
 }
 
@@ -72,10 +75,26 @@ struct Format {
     models: Vec<(String, String)>,
 }
 
+/// A name of Ollama's library.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    name: String,
+    source: String,
+    /// The size that the name without one stands for.
+    latest: String,
+    /// Its models by size, where their own names do not say.
+    #[serde(default)]
+    models: BTreeMap<String, String>,
+    /// How its files are mixed, where a tag does not say and it is not the usual way.
+    mix: Option<String>,
+}
+
 #[derive(Debug, Default)]
 struct Table {
     rows: Vec<Row>,
     formats: Vec<Format>,
+    listed: Vec<Listed>,
     retrieved: String,
 }
 
@@ -88,6 +107,7 @@ fn table() -> &'static Table {
             let line: Line = serde_json::from_str(line).unwrap_or_default();
             table.rows.extend(line.model);
             table.formats.extend(line.format);
+            table.listed.extend(line.ollama);
             table.retrieved = line.retrieved.unwrap_or(table.retrieved);
         }
         table

@@ -41,6 +41,8 @@ const ENDINGS: &[(&str, &str)] = &[
 pub(super) struct Named {
     row: &'static Row,
     packing: Packing,
+    /// Where it is told which model the name stands for.
+    source: Option<&'static str>,
 }
 
 enum Packing {
@@ -61,29 +63,32 @@ impl Named {
         if let Some(model) = name.strip_suffix("-gguf") {
             let row = row_of(table(), model)?;
             let mix = if tag.is_empty() { Mix::USUAL } else { Mix::of(tag)?.by(repository) };
-            return Some(Self { row, packing: Packing::Gguf(mix) });
+            return Some(Self { row, packing: Packing::Gguf(mix), source: None });
         }
-        if let Some((row, _, mix)) = ollama(id) {
-            return Some(Self { row, packing: Packing::Gguf(mix) });
+        if let Some(Served { row, mix, source, .. }) = ollama(id) {
+            return Some(Self { row, packing: Packing::Gguf(mix), source });
         }
         let whole = format!("{name}-{tag}");
         if let Some((model, saved)) = exl(&whole) {
-            return Some(Self { row: row_of(table(), model)?, packing: Packing::Exl(saved) });
+            let row = row_of(table(), model)?;
+            return Some(Self { row, packing: Packing::Exl(saved), source: None });
         }
         let stripped = ENDINGS.iter().filter_map(|row| Some((name.strip_suffix(row.0)?, row.1)));
         let Some((model, format)) = stripped.min_by_key(|one| one.0.len()) else {
             let row = row_of(table(), &name).filter(|row| is_by_its_makers(repository, row))?;
-            return tag.is_empty().then_some(Self { row, packing: Packing::Own });
+            let own = Self { row, packing: Packing::Own, source: None };
+            return tag.is_empty().then_some(own);
         };
         let (row, usual) = (row_of(table(), model)?, table().format(format)?);
         let own = usual.with_delta_rule.as_deref().filter(|_| row.has_delta_rule());
         let format = own.and_then(|name| table().format(name)).unwrap_or(usual);
-        Some(Self { row, packing: Packing::Format(format) })
+        Some(Self { row, packing: Packing::Format(format), source: None })
     }
 
     /// What follows from the name, and where it comes from.
     pub(super) fn facts(&self) -> Option<(Facts, String)> {
-        let source = format!("{}; the format by its name", self.row.source);
+        let told = self.source.map(|source| format!("; {source}")).unwrap_or_default();
+        let source = format!("{}{told}; the format by its name", self.row.source);
         match &self.packing {
             Packing::Own => {
                 let source = format!("{}; the model by its name", self.row.source);
@@ -151,7 +156,7 @@ fn exl(name: &str) -> Option<(&str, Value)> {
 
 /// What a file that Ollama names `qwen3:32b` would be called on a hub: `Qwen/Qwen3-32B-GGUF:Q4_K_M`.
 pub(super) fn on_hub(id: &str) -> Option<String> {
-    let (_, name, mix) = ollama(id)?;
+    let Served { name, mix, .. } = ollama(id)?;
     published_gguf(name).or_else(|| Some(format!("{name}-GGUF:{}", mix.kind())))
 }
 
@@ -162,29 +167,37 @@ pub(super) fn published_gguf(id: &str) -> Option<String> {
     Some(format!("ggml-org/{base}-GGUF"))
 }
 
-/// Sizes that Ollama serves of another model than the family's own (<https://ollama.com/library/deepseek-r1>, read 2026-11-28).
-const DISTILLED: &[(&str, &str, &str)] = &[
-    ("deepseekr1", "1.5b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"),
-    ("deepseekr1", "7b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"),
-    ("deepseekr1", "8b", "deepseek-ai/DeepSeek-R1-0528-Qwen3-8B"),
-    ("deepseekr1", "14b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
-    ("deepseekr1", "32b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"),
-    ("deepseekr1", "70b", "deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
-    ("deepseekr1", "671b", "deepseek-ai/DeepSeek-R1-0528"),
-];
+/// What Ollama serves under a name.
+struct Served {
+    row: &'static Row,
+    name: &'static str,
+    mix: Mix,
+    source: Option<&'static str>,
+}
 
-/// `qwen3:32b`, `llama3.1:8b-instruct-q8_0`: Ollama names a family and a size, and what it serves is a GGUF file.
-fn ollama(id: &str) -> Option<(&'static Row, &'static str, Mix)> {
-    let (family, tag) = id.split_once(':').filter(|names| !names.0.contains('/'))?;
-    let family = family.to_ascii_lowercase().replace('-', "");
+/// `qwen3:32b`, `llama3.1:8b-instruct-q8_0`, `mistral`: Ollama names a family and a size, and what it serves is a GGUF file.
+fn ollama(id: &str) -> Option<Served> {
+    let (name, tag) = id.split_once(':').unwrap_or((id, "latest"));
+    let listed = table().listed.iter().find(|one| one.name.eq_ignore_ascii_case(name));
+    let tag = if tag == "latest" { &listed?.latest } else { tag };
     let mut words = tag.split('-');
-    let size = words.next().filter(|size| size.ends_with(['b', 'B']))?.to_ascii_lowercase();
-    let mix = words.find_map(Mix::of).unwrap_or(Mix::USUAL);
-    let distilled = DISTILLED.iter().find(|row| (row.0, row.1) == (&family, &size));
+    let is_size = |size: &&str| size.ends_with(['b', 'B', 'm', 'M']);
+    let size = words.next().filter(is_size)?.to_ascii_lowercase();
+    let usual = || listed.and_then(|one| Mix::of(one.mix.as_deref()?)).unwrap_or(Mix::USUAL);
+    let mix = words.find_map(Mix::of).unwrap_or_else(usual);
+    let (row, name) = match listed.and_then(|one| one.models.get(&size)) {
+        Some(model) => (table().row(model)?, model.as_str()),
+        None => of_family(&name.to_ascii_lowercase().replace('-', ""), &size)?,
+    };
+    Some(Served { row, name, mix, source: listed.map(|one| one.source.as_str()) })
+}
+
+/// The model of so many parameters that is called as its family is.
+fn of_family(family: &str, size: &str) -> Option<(&'static Row, &'static str)> {
+    if family.contains('/') {
+        return None;
+    }
     let is_it = |name: &str| {
-        if let Some(row) = distilled {
-            return row.2 == name;
-        }
         let name = base(name).to_ascii_lowercase();
         let found = name.split_once(&format!("-{size}"));
         found.is_some_and(|(front, rest)| front.replace('-', "") == family && is_usual(rest))
@@ -194,7 +207,7 @@ fn ollama(id: &str) -> Option<(&'static Row, &'static str, Mix)> {
         row.ids.iter().map(String::as_str).filter(|id| is_it(id)).map(move |id| (row, id))
     };
     let found = rows().flat_map(named).find(|one| !is_plain(one.1));
-    found.or_else(|| rows().flat_map(named).next()).map(|(row, id)| (row, id, mix))
+    found.or_else(|| rows().flat_map(named).next())
 }
 
 /// What may stand behind the size of a model that is served under its family's name: `-A3B`, `-Instruct`, `-it`.
