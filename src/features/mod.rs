@@ -25,5 +25,5 @@ pub use keys::{Action, Chord, Key, KeySpec};
 pub use msg::{Cmd, Msg, Recorded};
 pub use popup::{Flow, PopupEvent, Press, Scroll, SearchPage};
 pub use rules::Rules;
-pub use shared::{CpuDecode, Settings, Shared};
+pub use shared::{Alert, CpuDecode, Settings, Shared};
 pub use tab::Feature;

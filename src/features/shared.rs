@@ -57,6 +57,17 @@ pub struct Shared {
     pub cpu_decode: Option<CpuDecode>,
     /// What the benchmark has reached on GPUs, by [`Gpu::key`].
     pub gpu_decode: BTreeMap<String, GpuDecode>,
+    /// Alerts since the user last opened the notices, oldest first.
+    pub unread: Vec<Alert>,
+}
+
+/// Something that happened and was worth interrupting the user for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alert {
+    /// What happened, to whom.
+    pub text: String,
+    /// [`Gpu::key`] of the GPU it happened to, if it was one.
+    pub gpu: Option<String>,
 }
 
 impl Shared {
@@ -74,6 +85,7 @@ impl Shared {
             survey: None,
             cpu_decode: None,
             gpu_decode: BTreeMap::new(),
+            unread: Vec::new(),
         }
     }
 

@@ -10,11 +10,11 @@ use warpscope_probes::text::printable;
 use warpscope_probes::xid::{self, XidCount};
 use warpscope_probes::{Frame, Gpu, Origin, Scalar, Timestamp};
 
-use crate::features::shared::machine_name;
+use crate::features::shared::{Alert, machine_name};
 use crate::widgets::format;
 
 /// Alerts that stay readable.
-const KEPT: usize = 50;
+pub(crate) const KEPT: usize = 50;
 /// A value must fall so far below its threshold before it alerts again.
 const FALL: f64 = 3.0;
 /// A GPU with less utilization is idle, percent.
@@ -56,7 +56,7 @@ type Finding = (&'static str, Option<bool>, Cow<'static, str>);
 
 impl Alerts {
     /// What a frame newly raises, compared with the one before it of the same machine.
-    pub fn frame(&mut self, now: &Frame) -> Vec<String> {
+    pub fn frame(&mut self, now: &Frame) -> Vec<Alert> {
         let newest = self.newest.remove(machine_name(now)).unwrap_or_default();
         // A recording may go back: nothing happens between a frame and itself.
         let is_back = newest.seq > 0 && newest.at >= now.at;
@@ -70,22 +70,21 @@ impl Alerts {
             let earlier = before.gpus.iter().find(|other| other.key == gpu.key);
             for (kind, holds, text) in self.findings(earlier, gpu, now.at) {
                 if holds == Some(true) && self.holds(gpu, kind) {
-                    raised.push(format!("{host}GPU {}: {text}", gpu.index));
+                    let text = printable(&format!("{host}GPU {}: {text}", gpu.index));
+                    raised.push(Alert { text, gpu: Some(gpu.key.clone()) });
                 } else if let (Some(false), Some(kinds)) = (holds, self.holding.get_mut(&gpu.key)) {
                     kinds.remove(kind);
                 }
             }
         }
         if self.watches("process") && before.seq > 0 {
-            raised.extend(ended(before, now));
+            let ended = ended(before, now).into_iter();
+            raised.extend(ended.map(|text| Alert { text: printable(&text), gpu: None }));
         }
         let mut kept = now.clone();
         kept.processes.extend(gone(before, now).filter(|one| !lists(now, one)).cloned());
         self.newest.insert(machine_name(now).to_owned(), kept);
-        for text in &mut raised {
-            *text = printable(text);
-            self.told.push_back((now.at, text.clone()));
-        }
+        self.told.extend(raised.iter().map(|alert| (now.at, alert.text.clone())));
         self.told.drain(..self.told.len().saturating_sub(KEPT));
         raised
     }

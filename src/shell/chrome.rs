@@ -197,7 +197,7 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     let line = if app.typing {
         typed(app, look)
     } else if let Some((text, _)) = &app.toast {
-        Some((format!(" {text}"), Role::Accent))
+        Some(toast(app, text, look))
     } else if app.asks_about_bench() && !app.has_popup() {
         let (end, _) = buffer.set_stringn(
             area.x,
@@ -216,6 +216,14 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
             look.pen(buffer, area).fit(&text, look.style(role));
         }
         None => keys(app, look, area, buffer, hits),
+    }
+}
+
+/// The answer to the last key; an alert looks like one.
+fn toast(app: &App, text: &str, look: Look<'_>) -> (String, Role) {
+    match app.shared.unread.iter().any(|alert| alert.text == text) {
+        true => (format!(" {} {text}", look.glyphs.warning), Role::Warn),
+        false => (format!(" {text}"), Role::Accent),
     }
 }
 
@@ -244,6 +252,7 @@ pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
     }
     let notices = &app.shared.frame.notices;
     let loud = notices.iter().filter(|notice| notice.severity > Severity::Info).count();
+    let loud = loud + app.shared.unread.len();
     let removes = Act::Shell(Action::RemoveWhatIf);
     let hint = |row: &Row| match row.act {
         Act::Shell(action) => app.tabs.get(app.tab).hint(action).unwrap_or(row.spec.hint),

@@ -58,7 +58,9 @@ pub(crate) fn render(
 ) -> bool {
     let look = on.look;
     let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
-    let left = [look.piece(&card.head, title)];
+    let mark = format!("{} ", look.glyphs.warning);
+    let left = [look.piece(&mark, Role::Warn), look.piece(&card.head, title)];
+    let left = if card.is_alerted { &left[..] } else { &left[1..] };
     let facts_shown = if card.is_of_kind { &[][..] } else { &card.facts };
     let right: Vec<StyledText<'_>> =
         facts_shown.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
@@ -67,7 +69,7 @@ pub(crate) fn render(
         foot.iter().map(|fact| look.piece(&fact.text, fact.role)).collect();
     let border = if selected { Role::BorderFocus } else { Role::Border };
     let width = on.area.width;
-    on.frame(Frame::new(look).border(border).left(&left).right(&right).foot_left(&foot));
+    on.frame(Frame::new(look).border(border).left(left).right(&right).foot_left(&foot));
     if has_graph(card) {
         gauges(shared, card, &mut on);
     }

@@ -98,6 +98,8 @@ pub(super) struct Card {
     pub is_of_kind: bool,
     /// Index and name.
     pub head: String,
+    /// Whether something happened to it that the user has not read about.
+    pub is_alerted: bool,
     /// Architecture, compute capability, SMs, memory.
     pub facts: Vec<String>,
     /// Whether a device is behind it.
@@ -132,6 +134,8 @@ pub(crate) fn cards(shared: &Shared, glyphs: &Glyphs) -> Vec<Card> {
         let mut card = card(shared.judged.get(at), at, gpu, writing);
         card.decode = shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at));
         card.summary.is_awaited = shared.awaits_rules;
+        card.is_alerted =
+            shared.unread.iter().any(|alert| alert.gpu.as_deref() == Some(gpu.key.as_str()));
         card
     };
     gpus.map(card).collect()
@@ -151,6 +155,7 @@ fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, writing: Writing<'_>
         name: name.to_owned(),
         is_of_kind: false,
         head: format!("{at} {name}"),
+        is_alerted: false,
         facts: facts(gpu, writing.units),
         presence: gpu.presence,
         load: load(gpu),

@@ -83,6 +83,9 @@ fn plain_ground(bars: impl Iterator<Item = (u16, u16)>, on: Surface<'_>) {
 fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
     let (text, role) = match column {
         0 => {
+            if card.is_alerted {
+                pen.glyph(look.glyphs.warning, look.style(Role::Warn)).skip(1);
+            }
             pen.fit(&card.short(), look.style(head_role(card.presence)));
             return;
         }

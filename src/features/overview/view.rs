@@ -6,7 +6,8 @@ use warpscope_probes::{Frame, Severity};
 use super::lines::Lines;
 use super::model::Card;
 use super::{Overview, card, host, kinds, model, rows, users};
-use crate::features::Shared;
+use crate::features::{Alert, Shared};
+use crate::widgets::format::counted;
 use crate::widgets::layout::{columns, cut_bottom, cut_top, inset};
 use crate::widgets::{Hit, Notice, Severity as Urgency, Surface};
 
@@ -66,24 +67,44 @@ fn in_common(is_short: bool, cards: &mut [Card], on: &mut Surface<'_>) {
     }
 }
 
-/// The loudest notice, on one line.
+/// What is wrong or has happened: an error, else an alert that was not read yet, else a warning.
 fn notice(shared: &Shared, on: &mut Surface<'_>) {
     let loud = shared.frame.notices.iter().filter(|notice| notice.severity > Severity::Info);
-    let Some(notice) = loud.max_by_key(|notice| notice.severity) else { return };
+    let loud = loud.max_by_key(|notice| notice.severity);
+    let is_error = loud.is_some_and(|notice| notice.severity == Severity::Error);
+    let alert = unread(&shared.unread).filter(|_| !is_error);
+    let told = alert.map(|text| (text, Urgency::Warning));
+    let Some((text, severity)) = told.or_else(|| Some(loud_text(&shared.frame, loud?))) else {
+        return;
+    };
+    let notice = Notice { look: on.look, severity, text: &text };
+    let line = cut_top(&mut on.area, 1);
+    on.at(inset(line)).draw(&notice);
+}
+
+/// The newest alert, and how many there are besides.
+fn unread(alerts: &[Alert]) -> Option<String> {
+    let (newest, others) = alerts.split_last()?;
+    let more = match others.len() {
+        0 => String::new(),
+        count => format!(", and {}", counted(count, "other alert")),
+    };
+    Some(format!("{}{more}. n: what happened", newest.text))
+}
+
+fn loud_text(frame: &Frame, notice: &warpscope_probes::Notice) -> (String, Urgency) {
     let severity = match notice.severity {
         Severity::Error => Urgency::Error,
         Severity::Warning => Urgency::Warning,
         Severity::Info => Urgency::Info,
     };
-    let what = several_lost(&shared.frame).filter(|_| notice.id == "gpu.lost");
+    let what = several_lost(frame).filter(|_| notice.id == "gpu.lost");
     let what = what.as_deref().unwrap_or(&notice.what);
     let text = match notice.remedy.is_empty() {
         true => what.to_owned(),
-        false => format!("{what} See the notices for remedies."),
+        false => format!("{what} n: what to do"),
     };
-    let notice = Notice { look: on.look, severity, text: &text };
-    let line = cut_top(&mut on.area, 1);
-    on.at(inset(line)).draw(&notice);
+    (text, severity)
 }
 
 /// `2 GPUs are lost: 1, 3.`

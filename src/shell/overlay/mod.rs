@@ -9,7 +9,7 @@ mod palette;
 
 pub(crate) use self::error_text::ErrorText;
 pub(crate) use self::hosts::HostsMenu;
-pub(crate) use self::notices::commands;
+pub(crate) use self::notices::{commands, is_noticed};
 pub(crate) use self::options::OptionsMenu;
 pub(crate) use self::palette::Palette;
 use super::App;

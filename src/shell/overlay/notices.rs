@@ -20,8 +20,7 @@ pub(crate) fn commands(frame: &Frame) -> Option<String> {
 }
 
 /// Whether an alert says of a GPU what a notice says for as long as it lasts.
-fn is_noticed(app: &App, alert: &str) -> bool {
-    let frame = &app.shared.frame;
+pub(crate) fn is_noticed(frame: &Frame, alert: &str) -> bool {
     let lost = frame.gpus.iter().filter(|gpu| gpu.presence == Presence::Lost);
     let noticed = frame.notices.iter().any(|notice| notice.id == "gpu.lost");
     noticed && lost.into_iter().any(|gpu| alert.ends_with(&format!("GPU {}: {LOST}", gpu.index)))
@@ -42,12 +41,13 @@ fn steps(notice: &Notice, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
 /// What was not found, and what to do about it.
 pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Titled {
     let mut lines = Vec::new();
-    for (at, text) in app.alerts.told.iter().rev().filter(|one| !is_noticed(app, &one.1)) {
+    let frame = &app.shared.frame;
+    for (at, text) in app.alerts.told.iter().rev().filter(|one| !is_noticed(frame, &one.1)) {
         let at = at.to_string();
         let time = at.get(11..19).unwrap_or_default();
         lines.extend(section(look, "alert", &format!("{time}Z {text}"), Role::Warn, width));
     }
-    for notice in &app.shared.frame.notices {
+    for notice in &frame.notices {
         let (word, role) = match notice.severity {
             Severity::Info => ("note", Role::Info),
             Severity::Warning => ("warning", Role::Warn),

@@ -140,7 +140,10 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::NextTab => app.tab = app.tabs.step(app.tab, 1),
         Action::PreviousTab => app.tab = app.tabs.step(app.tab, -1),
         Action::Help => app.overlay = Some(Overlay::Help(SearchPage::default())),
-        Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
+        Action::Notices => {
+            app.shared.unread.clear();
+            app.overlay = Some(Overlay::Notices(Scroll::default()));
+        }
         Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
         Action::Palette => app.overlay = Some(Overlay::Palette(Palette::new())),
         Action::Hosts => app.overlay = Some(Overlay::Hosts(HostsMenu::default())),

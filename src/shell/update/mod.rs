@@ -9,8 +9,9 @@ use std::sync::Arc;
 use warpscope_probes::catalogue::{Part, what_if};
 use warpscope_probes::{Frame, Timestamp};
 
+use super::alerts::KEPT;
 use super::hosts::name;
-use super::overlay::{Overlay, commands};
+use super::overlay::{Overlay, commands, is_noticed};
 use super::tabs::{Tab, Tabs};
 use super::{App, Cmd, Msg, recording};
 use crate::features::{Effect, Feature, compat};
@@ -109,11 +110,15 @@ fn gather(app: &mut App, seen: Timestamp) {
 /// Tells what a frame newly raises.
 fn alert(app: &mut App, frame: &Frame) -> Vec<Cmd> {
     let alerts = app.alerts.frame(frame);
+    let texts: Vec<_> = alerts.iter().map(|alert| alert.text.clone()).collect();
+    let unread = &mut app.shared.unread;
+    unread.extend(alerts.into_iter().filter(|one| !is_noticed(frame, &one.text)));
+    unread.drain(..unread.len().saturating_sub(KEPT));
     let mut cmds = Vec::new();
     if app.shared.replay.is_none() {
-        cmds.extend(alerts.iter().cloned().map(Cmd::Alert));
+        cmds.extend(texts.iter().cloned().map(Cmd::Alert));
     }
-    cmds.extend(apply(app, alerts.into_iter().map(Effect::Say).collect()));
+    cmds.extend(apply(app, texts.into_iter().map(Effect::Say).collect()));
     cmds
 }
 

@@ -151,6 +151,26 @@ fn a_frozen_screen_alerts_once_and_without_one_as_well() {
 }
 
 #[test]
+fn an_alert_stays_in_view_until_it_is_read() {
+    let mut app = filled();
+    app.alerts.rules.events = vec!["hardware".into()];
+    let Msg::Frame(mut newer) = frame(2, &["a", "b"], &[]) else { panic!("is a frame") };
+    newer.at = Timestamp(2000);
+    newer.gpus[1].xids = vec![warpscope_probes::xid::XidCount { xid: 79, count: 1 }];
+    update(&mut app, Msg::Frame(newer));
+    let notices = |app: &App| {
+        let hints = crate::shell::chrome::hints(app);
+        hints.into_iter().find(|hint| hint.0 == "n").map(|hint| hint.1)
+    };
+    (3..20).for_each(|seq| drop(update(&mut app, frame(seq, &["a", "b"], &[]))));
+    assert_eq!(notices(&app).as_deref(), Some("notices (1)"));
+    assert_eq!(app.shared.unread[0].gpu.as_ref(), Some(&app.shared.frame.gpus[1].key));
+    press(&mut app, "n");
+    press(&mut app, "esc");
+    assert_eq!((notices(&app).as_deref(), app.shared.unread.len()), (Some("notices"), 0));
+}
+
+#[test]
 fn two_keys_work_over_everything_and_are_text_where_they_are_characters() {
     for app in &mut with_popups() {
         press(app, "down");
