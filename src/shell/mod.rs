@@ -13,6 +13,7 @@ pub(crate) mod look;
 pub(crate) mod overlay;
 mod recording;
 pub mod runtime;
+mod standing;
 pub mod tabs;
 pub mod update;
 
