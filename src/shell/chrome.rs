@@ -13,7 +13,7 @@ use crate::shell::standing::Standing;
 use crate::shell::tabs::{TABS, Tab};
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Footer, Hint, Hit, Hits, Look, text_width};
+use crate::widgets::{Footer, Hint, Hit, Hits, Look, text_width, wrap};
 
 /// Asked until it is answered, with the keys that answer it.
 const ASKS: &str = " Benchmark idle GPUs while open? ";
@@ -28,10 +28,9 @@ pub(crate) fn split(mut area: Rect) -> [Rect; 3] {
 
 /// What is left to say in a window that has no room for anything.
 pub(crate) fn too_small(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let text = "warpscope needs 20x5";
-    let width = usize::from(area.width);
-    if area.height > 0 && width > 0 {
-        buffer.set_stringn(area.x, area.y, text, width, look.style(Role::Warn));
+    let lines = wrap("warpscope needs 20x5", area.width.into());
+    for (line, row) in lines.iter().zip(area.rows()) {
+        look.pen(buffer, row).put(line, look.style(Role::Warn));
     }
 }
 

@@ -123,6 +123,9 @@ fn driver(frame: &Frame) -> (String, Role) {
     let text = match (&frame.driver.status, versions.driver.last(), versions.cuda.last()) {
         (DriverState::Starting, ..) => "asking the driver".to_owned(),
         _ if late => return ("driver stopped answering".to_owned(), Role::Warn),
+        (DriverState::Failed { .. }, ..) if state(frame) == State::Lost => {
+            return ("not connected".to_owned(), Role::Warn);
+        }
         (DriverState::AllSuspended, ..) => "driver asleep".to_owned(),
         (_, Some(driver), Some(cuda)) => format!("driver {driver} CUDA {cuda}"),
         (_, Some(driver), None) => format!("driver {driver}"),
@@ -161,7 +164,7 @@ fn clock(app: &App) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use warpscope_probes::{Gpu, Notice};
+    use warpscope_probes::{Gpu, Notice, Severity};
 
     use super::*;
 
@@ -186,6 +189,19 @@ mod tests {
         assert_eq!(said(NoDevice, None, None), "driver without GPUs");
         assert_eq!(said(LibraryMissing, None, Some(Presence::WhatIf)), "no driver");
         assert_eq!(said(LibraryMissing, None, None), "no driver");
+    }
+
+    #[test]
+    fn nothing_is_said_of_the_driver_of_a_host_that_never_answered() {
+        let mut frame = Frame::default();
+        frame.driver.status = DriverState::Failed { error: "gpu1 is not connected".into() };
+        frame.notices.push(Notice {
+            id: Notice::HOST_LOST.into(),
+            severity: Severity::Error,
+            what: String::new(),
+            remedy: String::new(),
+        });
+        assert_eq!(driver(&frame), ("not connected".to_owned(), Role::Warn));
     }
 
     #[test]

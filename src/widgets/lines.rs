@@ -104,6 +104,14 @@ pub struct Notice<'a> {
     pub text: &'a str,
 }
 
+impl Notice<'_> {
+    /// Lines it takes in so many columns.
+    pub fn height(&self, width: u16) -> u16 {
+        let lines = wrap(self.text, width.saturating_sub(2).into()).len();
+        u16::try_from(lines).unwrap_or(u16::MAX).max(1)
+    }
+}
+
 impl Widget for &Notice<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         let glyphs = self.look.glyphs;

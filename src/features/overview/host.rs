@@ -64,7 +64,7 @@ fn use_now(shared: &Shared, mut on: Surface<'_>) {
     let text = format::or_absent(machine.cpu_pct.last(), percent);
     let amount = Amount::of(&machine.cpu_pct, 100.0);
     gauge(("cpu ", Ramp::Load), amount, (&text, 5), Some(shared.store.cpu()), on.at(cpu));
-    let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
+    let total = machine.memory_total_bytes.last().map_or(f64::NAN, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
     let text = shared.display.units.bytes_of(used, total);
     let amount = Amount::of(&machine.memory_used_bytes, total);

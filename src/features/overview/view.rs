@@ -1,7 +1,7 @@
 use ratatui::layout::Rect;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
-use warpscope_probes::{Frame, Severity};
+use warpscope_probes::{Frame, Origin, Severity};
 
 use super::lines::Lines;
 use super::model::Card;
@@ -18,15 +18,17 @@ const CARD_WIDTH: u16 = 78;
 const FEW: usize = 2;
 /// Host, common facts, heads and a few processes; where they and the GPUs do not fit, they shrink.
 const ABOVE_ROWS: u16 = 11;
+/// Most lines of a notice.
+const NOTICE_ROWS: u16 = 2;
 
 /// Draws the tab.
 pub(crate) fn render(shared: &Shared, tab: &Overview, mut on: Surface<'_>) {
     let (selected, reading) = (tab.cursor.at, tab.reading);
-    notice(shared, &mut on);
     let mut cards = model::cards(shared, on.look.glyphs);
     let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX);
     let is_short = rows.saturating_add(ABOVE_ROWS) > on.area.height;
-    if shared.display.has_panel("host") {
+    notice(shared, if is_short { 1 } else { NOTICE_ROWS }, &mut on);
+    if shared.display.has_panel("host") && awaited_host(&shared.frame).is_none() {
         host::render(shared, is_short, &mut on);
     }
     if cards.is_empty() {
@@ -68,7 +70,7 @@ fn in_common(is_short: bool, cards: &mut [Card], on: &mut Surface<'_>) {
 }
 
 /// What is wrong or has happened: an error, else an alert that was not read yet, else a warning.
-fn notice(shared: &Shared, on: &mut Surface<'_>) {
+fn notice(shared: &Shared, most: u16, on: &mut Surface<'_>) {
     let loud = shared.frame.notices.iter().filter(|notice| notice.severity > Severity::Info);
     let loud = loud.max_by_key(|notice| notice.severity);
     let is_error = loud.is_some_and(|notice| notice.severity == Severity::Error);
@@ -78,8 +80,8 @@ fn notice(shared: &Shared, on: &mut Surface<'_>) {
         return;
     };
     let notice = Notice { look: on.look, severity, text: &text };
-    let line = cut_top(&mut on.area, 1);
-    on.at(inset(line)).draw(&notice);
+    let lines = cut_top(&mut on.area, notice.height(on.area.width.saturating_sub(2)).min(most));
+    on.at(inset(lines)).draw(&notice);
 }
 
 /// The newest alert, and how many there are besides.
@@ -114,13 +116,26 @@ fn several_lost(frame: &Frame) -> Option<String> {
     (lost.len() > 1).then(|| format!("{} GPUs are lost: {}.", lost.len(), lost.join(", ")))
 }
 
+/// The machine in view of which nothing has come so far.
+fn awaited_host(frame: &Frame) -> Option<&str> {
+    match &frame.origin {
+        Origin::Remote { host } if frame.seq == 0 => Some(host),
+        _ => None,
+    }
+}
+
 /// What to say while there is no GPU to show.
 fn waiting(shared: &Shared, mut on: Surface<'_>) {
-    let text = match shared.frame.driver.status {
-        DriverState::Starting => "Asking the NVIDIA driver; values fill in as they come.",
-        _ => "No GPU in view. w adds one from the catalogue as what-if.",
+    let text = match (awaited_host(&shared.frame), &shared.frame.driver.status) {
+        (Some(host), _) => {
+            format!("Nothing has come from {host} yet; its GPUs appear once it answers.")
+        }
+        (None, DriverState::Starting) => {
+            "Asking the NVIDIA driver; values fill in as they come.".to_owned()
+        }
+        _ => "No GPU in view. w adds one from the catalogue as what-if.".to_owned(),
     };
-    let notice = Notice { look: on.look, severity: Urgency::Info, text };
+    let notice = Notice { look: on.look, severity: Urgency::Info, text: &text };
     on.at(inset(on.area)).draw(&notice);
 }
 

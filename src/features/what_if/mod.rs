@@ -6,7 +6,7 @@ use std::cell::LazyCell;
 
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
-use warpscope_probes::{Frame, Gpu};
+use warpscope_probes::{Frame, Gpu, Origin};
 
 pub use crate::config::args::WhatIf as Policy;
 pub use picker::Picker;
@@ -32,7 +32,10 @@ impl WhatIf {
         let defaults = match self.policy {
             Policy::Never => false,
             Policy::Always => true,
-            Policy::Auto => answered && frame.gpus.is_empty() && self.named.is_empty(),
+            Policy::Auto => {
+                let is_remote = matches!(frame.origin, Origin::Remote { .. });
+                answered && !is_remote && frame.gpus.is_empty() && self.named.is_empty()
+            }
         };
         if defaults {
             frame.gpus.extend(self.defaults.iter().cloned());
@@ -99,6 +102,9 @@ mod tests {
         assert!(keys(&what_if, frame(DriverState::Starting, &[])).is_empty());
         assert_eq!(keys(&what_if, frame(DriverState::LibraryMissing, &[])), ["t4"]);
         assert_eq!(keys(&what_if, frame(DriverState::Ready, &["real"])), ["real"]);
+        let origin = Origin::Remote { host: "gpu1".into() };
+        let remote = Frame { origin, ..frame(DriverState::NoDevice, &[]) };
+        assert!(keys(&what_if, remote).is_empty(), "nobody asked what another machine could run");
         let always = WhatIf { policy: Policy::Always, ..what_if };
         assert_eq!(keys(&always, frame(DriverState::Ready, &["real"])), ["real", "t4"]);
     }

@@ -118,7 +118,9 @@ fn row(frame: &Frame, widest: usize, units: Units, glyphs: &Glyphs) -> String {
     if state(frame) != State::Fine
         && let Some(notice) = frame.notices.iter().max_by_key(|notice| notice.severity)
     {
-        return format!("{name:widest$}  {}", notice.what);
+        let named = format!("{name} is ");
+        let what = notice.what.strip_prefix(&named).unwrap_or(&notice.what);
+        return format!("{name:widest$}  {what}");
     }
     let load = Load::of(real(frame));
     let kind =
@@ -128,9 +130,10 @@ fn row(frame: &Frame, widest: usize, units: Units, glyphs: &Glyphs) -> String {
     let hottest = or_absent(hottest.reduce(f32::max), |at| units.celsius(at.into(), glyphs));
     let busy = or_absent(load.busy, percent);
     let memory = or_absent(load.memory, |(used, total)| units.bytes_of(Some(used), total));
-    let (processes, count, times) = (frame.processes.len(), load.gpus, glyphs.times);
+    let processes = counted(frame.processes.len(), "process");
+    let (count, times) = (load.gpus, glyphs.times);
     format!(
-        "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>3} proc  {count} {times} {kind}"
+        "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>12}  {count} {times} {kind}"
     )
 }
 
