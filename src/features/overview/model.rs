@@ -132,8 +132,10 @@ pub(crate) fn cards(shared: &Shared, glyphs: &Glyphs) -> Vec<Card> {
     let card = |(at, gpu): (usize, &Gpu)| {
         let writing = Writing { glyphs, units: shared.display.units };
         let mut card = card(shared.judged.get(at), at, gpu, writing);
-        card.decode = shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at));
-        card.summary.is_awaited = shared.awaits_rules;
+        if gpu.presence != Presence::Lost {
+            card.decode = shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at));
+            card.summary.is_awaited = shared.awaits_rules;
+        }
         card.is_alerted =
             shared.unread.iter().any(|alert| alert.gpu.as_deref() == Some(gpu.key.as_str()));
         card
@@ -149,6 +151,8 @@ struct Writing<'a> {
 }
 
 fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, writing: Writing<'_>) -> Card {
+    // Nothing is known of what a lost GPU can run.
+    let judged = judged.filter(|_| gpu.presence != Presence::Lost);
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     Card {
         key: gpu.key.clone(),
@@ -197,10 +201,16 @@ fn facts(gpu: &Gpu, units: Units) -> Vec<String> {
     .collect()
 }
 
-fn meter<T: Scalar>(reading: &Reading<T>, whole: f64, text: impl Fn(f64) -> String) -> Meter {
+fn meter<T: Scalar>(
+    gpu: &Gpu,
+    reading: &Reading<T>,
+    whole: f64,
+    text: impl Fn(f64) -> String,
+) -> Meter {
     let amount = Amount::of(reading, whole);
     let text = match (reading.last().and_then(Scalar::number), reading.absence()) {
         (Some(value), _) => text(value),
+        (None, _) if gpu.presence == Presence::Lost => "lost".to_owned(),
         (None, absence) => absence.map_or("n/a", |absence| absence.word()).to_owned(),
     };
     Meter { amount, text }
@@ -209,7 +219,7 @@ fn meter<T: Scalar>(reading: &Reading<T>, whole: f64, text: impl Fn(f64) -> Stri
 /// A GPU that is divided has no load of its own.
 fn load(gpu: &Gpu) -> Meter {
     let load = &gpu.vitals.util_gpu_pct;
-    let meter = meter(load, 100.0, |pct| format::percent(pct).to_string());
+    let meter = meter(gpu, load, 100.0, |pct| format::percent(pct).to_string());
     match load.last().is_none() && !gpu.mig.is_empty() {
         true => Meter { text: "MIG".to_owned(), ..meter },
         false => meter,
@@ -218,7 +228,7 @@ fn load(gpu: &Gpu) -> Meter {
 
 fn memory(gpu: &Gpu, units: Units) -> Meter {
     let total = gpu.vitals.memory_total_bytes.last().map_or(0.0, |total| total.0 as f64);
-    meter(&gpu.vitals.memory_used_bytes, total, |used| {
+    meter(gpu, &gpu.vitals.memory_used_bytes, total, |used| {
         units.bytes_of(Some(used), total).to_string()
     })
 }
@@ -424,6 +434,20 @@ mod tests {
         assert_eq!(text.as_deref(), Some(want));
         assert_eq!(load(&gpu).text, "MIG");
         assert_ne!(load(&Gpu::default()).text, "MIG");
+    }
+
+    #[test]
+    fn a_lost_gpu_is_not_judged() {
+        let judged = Arc::new(Judged { counts: vec![(Outcome::Fails, 1)], ..Judged::default() });
+        let writing = Writing { glyphs: Glyphs::ascii(), units: Units::default() };
+        let of = |presence| {
+            let mut gpu = Gpu { presence, ..Gpu::default() };
+            gpu.vitals.util_gpu_pct = Reading::Failed("GPU is lost".into());
+            let card = card(Some(&judged), 0, &gpu, writing);
+            (card.summary.total, card.load.text)
+        };
+        assert_eq!(of(Presence::Present), (1, "failed".to_owned()));
+        assert_eq!(of(Presence::Lost), (0, "lost".to_owned()));
     }
 
     #[test]
