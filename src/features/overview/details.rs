@@ -3,16 +3,19 @@ use std::borrow::Cow;
 use ratatui::text::{Line, Span};
 use warpscope_kernels::Dtype;
 use warpscope_probes::catalogue::{Catalogue, Support};
-use warpscope_probes::gpu::{Identity, Vitals};
+use warpscope_probes::gpu::{Identity, Presence, Vitals};
 use warpscope_probes::nvml::read_at;
+use warpscope_probes::process::Process;
 use warpscope_probes::text::printable;
 use warpscope_probes::units::Bytes;
 use warpscope_probes::xid::{self, Blame};
 use warpscope_probes::{Absence, Field, Gpu, Timestamp};
 
 use super::Details;
+use super::users::sorted;
+use crate::features::process_cells::{command, size};
 use crate::features::{Input, Shared};
-use crate::widgets::format::{self, Units};
+use crate::widgets::format::{self, Units, percent};
 use crate::widgets::theme::Role;
 use crate::widgets::{Look, Titled, wrap};
 
@@ -52,7 +55,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
         return ("GPU".into(), lines);
     };
     let page = Rows { look, shared, gpu, filter: &of.page.filter, width };
-    let mut lines = Vec::new();
+    let mut lines = page.listed("Processes", processes(&page, gpu));
     for (at, (title, _)) in GROUPS.iter().enumerate() {
         let mut rows = page.fields((at, title), Identity::FIELDS, &gpu.identity);
         rows.extend(page.fields((at, title), Vitals::FIELDS, &gpu.vitals));
@@ -210,6 +213,30 @@ fn hexadecimal(number: &str) -> String {
     })
 }
 
+/// Who uses it, by the memory held: PID, then memory, SM time, owner and command.
+fn processes(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
+    let shared = page.shared;
+    let on_it = |process: &&Process| process.gpu == gpu.key;
+    let rows = sorted(&shared.frame.processes, Some(&gpu.key)).into_iter().take_while(on_it);
+    let row = |process: &Process| {
+        let sm = process.usage.sm_pct.last().map(|pct| format!(", {} SM", percent(pct.0.into())));
+        let user = process.host.user.last().map(|user| format!(", {user}"));
+        let mig = process.mig.map(|mig| format!("MIG {mig}: ")).unwrap_or_default();
+        let held = size(shared, &process.usage.gpu_memory_bytes).0;
+        let (command, role) = command(process);
+        let [sm, user] = [sm, user].map(Option::unwrap_or_default);
+        Row::new(process.pid.to_string(), format!("{mig}{held}{sm}{user}  {command}"), role)
+    };
+    let rows: Vec<_> = rows.map(row).collect();
+    match (&gpu.processes_failed, rows.is_empty()) {
+        (Some(why), _) => vec![Row::new("unknown", why.clone(), Role::Bad)],
+        (None, true) if gpu.presence == Presence::Present && !shared.frame.without_processes => {
+            vec![Row::new("none", "no process uses it".to_owned(), Role::Muted)]
+        }
+        (None, _) => rows,
+    }
+}
+
 fn dtypes(look: Look<'_>, gpu: &Gpu) -> Vec<Row> {
     let Some(sm) = gpu.identity.sm.last() else { return Vec::new() };
     let support = Catalogue::load().dtype_support(*sm, gpu.identity.pci_device_id.last().copied());
@@ -241,8 +268,8 @@ fn parts(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
     }));
     rows.extend(gpu.mig.iter().map(|mig| {
         let units = page.shared.display.units;
-        let [used, total] =
-            [mig.memory_used_bytes, mig.memory_total_bytes].map(|bytes| size(units, bytes));
+        let [used, total] = [mig.memory_used_bytes, mig.memory_total_bytes]
+            .map(|bytes| instance_size(units, bytes));
         let text = format!("{} {used} / {total}", mig.name);
         Row::new(format!("MIG {}", mig.index), text, Role::Text)
     }));
@@ -273,7 +300,7 @@ fn held_clocks(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
     rows
 }
 
-fn size(units: Units, bytes: Option<Bytes>) -> format::Short {
+fn instance_size(units: Units, bytes: Option<Bytes>) -> format::Short {
     format::or_absent(bytes, |bytes| units.bytes(bytes.0 as f64))
 }
 

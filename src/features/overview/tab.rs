@@ -12,7 +12,11 @@ impl Feature for Overview {
     }
 
     fn step(&mut self, step: isize, shared: &Shared) {
+        let before = self.cursor.at;
         self.cursor.step(step, shared.frame.gpus.len());
+        if self.cursor.at != before {
+            self.first_process = 0;
+        }
     }
 
     fn step_aside(&mut self, step: isize, shared: &Shared) {

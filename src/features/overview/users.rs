@@ -1,4 +1,4 @@
-//! Who uses the GPUs: processes under the cards, those that hold the most memory first.
+//! Who uses the GPUs: processes under the cards, those on the selected GPU first.
 
 use std::cmp::Reverse;
 
@@ -49,12 +49,12 @@ pub(super) fn lines(shared: &Shared, height: u16) -> u16 {
     wanted(shared).min((height / 5 * 2).max(LEAST_PROCESSES)).min(height)
 }
 
-/// Every process, those that hold the most device memory first.
-fn sorted(processes: &[Process]) -> Vec<&Process> {
+/// Every process: those on one GPU first, and of these and of the others first what holds the most device memory.
+pub(super) fn sorted<'a>(processes: &'a [Process], gpu: Option<&str>) -> Vec<&'a Process> {
     let mut sorted: Vec<_> = processes.iter().collect();
     sorted.sort_by_key(|process| {
         let held = process.usage.gpu_memory_bytes.last().map(|bytes| bytes.0);
-        (Reverse(held), process.pid, &process.gpu)
+        (gpu.is_some_and(|gpu| gpu != process.gpu), Reverse(held), process.pid, &process.gpu)
     });
     sorted
 }
@@ -62,7 +62,8 @@ fn sorted(processes: &[Process]) -> Vec<&Process> {
 /// Draws the list, if it has room for its head and a process; or that there is none.
 pub(super) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
     let look = on.look;
-    let rows = sorted(&shared.frame.processes);
+    let selected = tab.selected(&shared.frame).filter(|_| shared.frame.gpus.len() > 1);
+    let rows = sorted(&shared.frame.processes, selected.map(|gpu| gpu.key.as_str()));
     let area = inset(on.area);
     let has_gpu = shared.frame.gpus.iter().any(|gpu| gpu.presence == Presence::Present);
     if rows.is_empty() && has_gpu && shared.display.has_panel("processes") && area.height > 0 {
@@ -79,7 +80,6 @@ pub(super) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
     let mut table = Table::new(look, &columns, rows.len());
     table.offset = tab.first_process;
     table.sort = Some((MEMORY, Sort::Down));
-    let selected = tab.selected(&shared.frame).filter(|_| shared.frame.gpus.len() > 1);
     let is_selected = |process: &Process| selected.is_some_and(|gpu| gpu.key == process.gpu);
     table.render(area, on.buffer, |row, column, pen| {
         let (text, role) = cell(shared, rows[row], shown[column]);
@@ -118,7 +118,15 @@ mod tests {
     #[test]
     fn the_largest_comes_first_and_the_unknown_last() {
         let all = [process(1, None), process(2, Some(5)), process(3, Some(9)), process(4, Some(5))];
-        let pids: Vec<_> = sorted(&all).iter().map(|process| process.pid).collect();
+        let pids: Vec<_> = sorted(&all, None).iter().map(|process| process.pid).collect();
         assert_eq!(pids, [3, 2, 4, 1]);
+    }
+
+    #[test]
+    fn those_on_the_selected_gpu_come_before_larger_ones() {
+        let on = |pid, held, gpu: &str| Process { gpu: gpu.into(), ..process(pid, Some(held)) };
+        let all = [on(1, 9, "a"), on(2, 1, "b"), on(3, 5, "b")];
+        let pids: Vec<_> = sorted(&all, Some("b")).iter().map(|process| process.pid).collect();
+        assert_eq!(pids, [3, 2, 1]);
     }
 }

@@ -31,7 +31,13 @@ pub(crate) fn page(
         Visibility::Gone => "has ended",
         Visibility::Unknown => "not asked yet",
     };
-    let mut lines = section(look, "on", &place(shared, process), Role::Text, width);
+    let all = shared.frame.processes.iter().filter(|one| one.pid == pid);
+    let places = all.map(|one| place(shared, one));
+    let mut lines: Vec<_> = ["on", "also on"]
+        .into_iter()
+        .zip(here_first(places, &place(shared, process)))
+        .flat_map(|(label, text)| section(look, label, &text, Role::Text, width))
+        .collect();
     lines.extend(section(look, "state", seen, Role::Text, width));
     lines.extend(curve(shared, look, process, width));
     let on = (look, shared.display.units, width);
@@ -51,6 +57,16 @@ fn place(shared: &Shared, process: &Process) -> String {
     let profile = gpu.mig.iter().find(|one| one.index == index);
     let profile = profile.map(|one| format!(" ({})", one.name.trim_start_matches("MIG ")));
     format!("GPU {} {name}, MIG {index}{}", gpu.index, profile.unwrap_or_default())
+}
+
+/// Where the process is, and where else.
+fn here_first(places: impl Iterator<Item = String>, here: &str) -> Vec<String> {
+    let others: Vec<_> = places.filter(|place| place != here).collect();
+    let mut texts = vec![here.to_owned()];
+    if !others.is_empty() {
+        texts.push(others.join("; "));
+    }
+    texts
 }
 
 /// The memory it held over time, and the most of it.

@@ -1,7 +1,7 @@
 //! What the keys of the Processes tab do.
 
 use warpscope_probes::Origin;
-use warpscope_probes::process::Visibility;
+use warpscope_probes::process::{Process, Visibility};
 
 use super::{Popup, Processes, SignalMenu};
 use crate::features::keys::keys;
@@ -33,26 +33,44 @@ impl Processes {
 
     /// Asks which signal to send to the selected process.
     fn ask_signal(&mut self, shared: &Shared) -> Vec<Effect> {
-        if shared.settings.readonly {
-            return say("Signals are off: warpscope runs with --readonly.");
-        }
-        if shared.frame.origin != Origin::Local {
-            return say(
-                "These processes are not running on this machine now; no signal is sent to them.",
-            );
-        }
-        let Some(process) = self.selected(&shared.frame) else { return Vec::new() };
-        match process.visibility {
-            Visibility::Visible => {}
-            Visibility::Gone => return say("This process has ended."),
-            Visibility::OtherNamespace => {
-                return say("This process runs in another PID namespace; no signal can reach it.");
+        match (sends_none(shared), self.selected(&shared.frame)) {
+            (Some(why), _) => say(why),
+            (None, Some(process)) => {
+                let process = process.clone();
+                self.ask_signal_to(&process, shared)
             }
-            Visibility::Unknown => {
-                return say("Whether this process can be reached is not known yet.");
-            }
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// Asks which signal to send to a process, or says why none reaches it.
+    pub(super) fn ask_signal_to(&mut self, process: &Process, shared: &Shared) -> Vec<Effect> {
+        if let Some(why) = sends_none(shared).or_else(|| out_of_reach(process)) {
+            return say(why);
         }
         self.popup = Some(Popup::Signal(SignalMenu::new(process)));
         Vec::new()
+    }
+}
+
+/// Why no signal is sent to any process, where that is so.
+pub(super) fn sends_none(shared: &Shared) -> Option<&'static str> {
+    if shared.settings.readonly {
+        return Some("Signals are off: warpscope runs with --readonly.");
+    }
+    let elsewhere =
+        "These processes are not running on this machine now; no signal is sent to them.";
+    (shared.frame.origin != Origin::Local).then_some(elsewhere)
+}
+
+/// Why no signal reaches a process, where that is so.
+pub(super) fn out_of_reach(process: &Process) -> Option<&'static str> {
+    match process.visibility {
+        Visibility::Visible => None,
+        Visibility::Gone => Some("This process has ended."),
+        Visibility::OtherNamespace => {
+            Some("This process runs in another PID namespace; no signal can reach it.")
+        }
+        Visibility::Unknown => Some("Whether this process can be reached is not known yet."),
     }
 }

@@ -34,6 +34,8 @@ pub enum Popup {
         gpu: String,
         /// First line in view.
         scroll: Scroll,
+        /// Whether a signal can be sent to it.
+        is_reachable: bool,
     },
     /// Which signal, and whether really.
     Signal(SignalMenu),
@@ -119,6 +121,7 @@ impl SignalMenu {
 impl Popup {
     pub(super) fn hints(&self) -> &'static [PopupHint] {
         match self {
+            Self::Process { is_reachable: true, .. } => &[("K", "signal"), ("esc", "close")],
             Self::Process { .. } => CLOSE_HINTS,
             Self::Signal(menu) if menu.confirm => &[("y", "send"), ("esc", "cancel")],
             Self::Signal(_) => &[("enter", "choose"), ("esc", "close")],
@@ -134,7 +137,7 @@ impl Popup {
 
     pub(super) fn draw(&self, shared: &Shared, on: Surface<'_>) {
         match self {
-            Self::Process { pid, gpu, scroll } => {
+            Self::Process { pid, gpu, scroll, .. } => {
                 let page = details::page(shared, on.look, (*pid, gpu), on.page_width());
                 draw_text(page, scroll.0, on);
             }

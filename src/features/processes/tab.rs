@@ -1,5 +1,6 @@
 use warpscope_probes::text::printable;
 
+use super::keys::{out_of_reach, sends_none};
 use super::{Popup, Processes, SORTS, panel};
 use crate::features::popup::{CLOSE_HINTS, PopupHint};
 use crate::features::{Effect, Feature, Input, PopupEvent, Scroll, Shared};
@@ -19,6 +20,7 @@ impl Feature for Processes {
             pid: process.pid,
             gpu: process.gpu.clone(),
             scroll: Scroll::default(),
+            is_reachable: sends_none(shared).is_none() && out_of_reach(process).is_none(),
         });
     }
 
@@ -61,8 +63,16 @@ impl Feature for Processes {
         }
     }
 
-    fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
+    fn on_popup(&mut self, event: PopupEvent, shared: &Shared) -> Vec<Effect> {
         let Some(mut popup) = self.popup.take() else { return Vec::new() };
+        if let (Popup::Process { pid, gpu, .. }, PopupEvent::Key(press)) = (&popup, event)
+            && press.chord.typed() == Some('K')
+        {
+            let mut all = shared.frame.processes.iter();
+            let process = all.find(|one| one.pid == *pid && one.gpu == *gpu);
+            self.popup = Some(popup);
+            return process.map_or_else(Vec::new, |process| self.ask_signal_to(process, shared));
+        }
         popup.on(event).keep(popup, &mut self.popup)
     }
 }
