@@ -8,6 +8,7 @@ pub mod fleet;
 pub mod history;
 pub mod input;
 pub mod keys;
+pub(crate) mod load;
 pub(crate) mod msg;
 pub(crate) mod orders;
 pub mod overview;

@@ -119,10 +119,10 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Index and as much of the name as tells it apart.
+    /// As much of the name as tells it apart.
     pub(super) fn short(&self) -> String {
         const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
-        NOISE.iter().fold(self.head.clone(), |name, noise| name.replace(noise, ""))
+        NOISE.iter().fold(self.name.clone(), |name, noise| name.replace(noise, ""))
     }
 }
 
@@ -249,16 +249,27 @@ fn state(gpu: &Gpu, writing: Writing<'_>) -> Vec<Fact> {
         Presence::Starting => return presence("has not answered yet", Role::Late),
         Presence::Present => {}
     }
+    // What comes first stays where the room is short: above all what takes speed away, and damage.
     let facts = [
+        Some(throttle(gpu)),
+        errors(gpu),
         power(gpu),
         temperature(gpu, writing),
-        mig(gpu, writing.units),
         clocks(gpu),
-        link(gpu, writing.glyphs),
+        mig(gpu, writing.units),
         fan(gpu),
-        errors(gpu),
+        link(gpu, writing.glyphs),
     ];
-    facts.into_iter().flatten().chain([throttle(gpu)]).collect()
+    let mut facts: Vec<_> = facts.into_iter().flatten().collect();
+    facts.sort_by_key(|fact| match (fact.about, fact.role) {
+        (About::Throttle, Role::Warn) => 0,
+        (About::Errors, Role::Bad) => 1,
+        (About::Throttle, _) => 3,
+        (About::Errors, _) => 4,
+        (About::Fan | About::Link, _) => 5,
+        _ => 2,
+    });
+    facts
 }
 
 fn what_if(gpu: &Gpu) -> Vec<Fact> {
@@ -406,7 +417,8 @@ fn summary(judged: &Judged) -> Summary {
 
 #[cfg(test)]
 mod tests {
-    use warpscope_probes::units::Bytes;
+    use warpscope_probes::gpu::ClockReason;
+    use warpscope_probes::units::{Bytes, Watts};
 
     use super::*;
 
@@ -434,6 +446,21 @@ mod tests {
         assert_eq!(text.as_deref(), Some(want));
         assert_eq!(load(&gpu).text, "MIG");
         assert_ne!(load(&Gpu::default()).text, "MIG");
+    }
+
+    #[test]
+    fn what_slows_the_clocks_comes_first_and_a_normal_state_after_the_values() {
+        let writing = Writing { glyphs: Glyphs::ascii(), units: Units::default() };
+        let abouts = |reasons: Vec<ClockReason>| {
+            let mut gpu = Gpu { presence: Presence::Present, ..Gpu::default() };
+            gpu.vitals.power_w = Watts(300.0).into();
+            gpu.vitals.ecc_uncorrected_volatile = 0.into();
+            gpu.throttle.active = reasons.into();
+            state(&gpu, writing).iter().map(|fact| fact.about).collect::<Vec<_>>()
+        };
+        let (power, clocks, errors) = (About::Power, About::Throttle, About::Errors);
+        assert_eq!(abouts(vec![ClockReason::SwPowerCap]), [clocks, power, errors]);
+        assert_eq!(abouts(vec![ClockReason::Idle]), [power, clocks, errors]);
     }
 
     #[test]

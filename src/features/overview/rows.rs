@@ -12,21 +12,30 @@ use crate::widgets::{
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 14, 18),
-    Column::new("CC", 6, 7).rank(3),
+    Column::new("CC", 6, 7).rank(7),
     Column::new("LOAD", 11, 16).grows(),
     Column::new("", 6, 18).rank(6),
     Column::new("MEMORY", 19, 26).rank(1).grows(),
     Column::new("TEMP", 6, 6).align(Align::Right).rank(2),
-    Column::new("POWER", 9, 9).align(Align::Right).rank(4),
-    Column::new("CLOCKS", 12, 22).rank(7),
+    Column::new("POWER", 9, 9).align(Align::Right).rank(3),
+    Column::new("CLOCKS", 12, 22).rank(4),
     Column::new("CONFIGS", 7, 7).rank(5),
 ];
+
+/// Position of the column of indices and names.
+const GPU: usize = 0;
+
+/// Position of the column of compute capabilities.
+const CC: usize = 1;
 
 /// Position of the column of loads.
 const LOAD: usize = 2;
 
 /// Position of the column that has room for every draw and its limit.
 const POWER: usize = 6;
+
+/// Position of the column that says what holds the clocks.
+const CLOCKS: usize = 7;
 
 /// Position of the column that is empty until there are verdicts.
 const CONFIGS: usize = 8;
@@ -42,17 +51,19 @@ pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: S
         columns[POWER].min.max(widest(|card| text_width(about(card, About::Power).0)));
     columns[CONFIGS].min = columns[CONFIGS].min.max(widest(|card| counts_width(&card.summary)));
     columns.truncate(if judged { COLUMNS.len() } else { CONFIGS });
+    let shown = wanted(cards, &mut columns, on.area.width);
+    let columns: Vec<_> = shown.iter().map(|column| columns[*column]).collect();
+    let names =
+        Names { digits: cards.len().saturating_sub(1).to_string().len(), room: columns[GPU].ideal };
     let mut table = Table::new(look, &columns, cards.len());
     table.selected = Some(selected);
     let memory = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
     let load = load_label(cards);
     let mut bars = Vec::new();
-    let layout = table.draw(on.at(on.area), Hit::Row, |row, column, pen| {
-        if matches!(column, 2..=4) {
-            bars.push((row, column, pen.x(), pen.rest()));
-        } else {
-            cell(look, &cards[row], column, pen);
-        }
+    let layout = table.draw(on.at(on.area), Hit::Row, |row, column, pen| match shown[column] {
+        GPU => names.write(look, (row, &cards[row]), pen),
+        bar @ 2..=4 => bars.push((row, bar, pen.x(), pen.rest())),
+        column => cell(look, &cards[row], column, pen),
     });
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
         if row == selected {
@@ -64,6 +75,48 @@ pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: S
             let label = if *column == LOAD { load } else { memory };
             bar(shared, &cards[row], (*column, label), on.at(place));
         }
+    }
+}
+
+/// The columns worth their room. What the line of their kind says is left out of the rows: the compute capability, and the name where
+/// it would take the room of what holds the clocks, which comes first while it slows one of them.
+fn wanted(cards: &[Card], columns: &mut [Column<'_>], width: u16) -> Vec<usize> {
+    let is_slowed = |card: &Card| about(card, About::Throttle).1 == Role::Warn;
+    if cards.iter().any(is_slowed) {
+        columns[CLOCKS].rank = 1;
+    }
+    let mut present = cards.iter().filter(|card| card.presence == Presence::Present);
+    let is_told = present.clone().count() > 0 && present.all(|card| card.is_of_kind);
+    let shown: Vec<usize> = (0..columns.len()).filter(|column| *column != CC || !is_told).collect();
+    let is_one = is_told && cards.iter().all(|card| card.name == cards[0].name);
+    let usual = [GPU, LOAD, 4, 5, POWER, CLOCKS];
+    let needed: u16 = usual.iter().map(|column| columns[*column].min + 2).sum();
+    if is_one && needed > width + 2 {
+        (columns[GPU].min, columns[GPU].ideal) = (5, 5);
+    }
+    shown
+}
+
+/// How indices and names are written.
+struct Names {
+    /// Digits of the largest index.
+    digits: usize,
+    /// Columns of both, where there is room.
+    room: u16,
+}
+
+impl Names {
+    /// The index, and the name if not only its beginning has room.
+    fn write(&self, look: Look<'_>, (at, card): (usize, &Card), pen: &mut CellWriter<'_>) {
+        let style = look.style(head_role(card.presence));
+        if card.is_alerted {
+            pen.glyph(look.glyphs.warning, look.style(Role::Warn)).skip(1);
+        }
+        let index = format!("{at:>1$}", self.digits);
+        match usize::from(self.room) > self.digits + 4 {
+            true => pen.fit(&format!("{index} {}", card.short()), style),
+            false => pen.put(&index, style),
+        };
     }
 }
 
@@ -82,20 +135,13 @@ fn plain_ground(bars: impl Iterator<Item = (u16, u16)>, on: Surface<'_>) {
 
 fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
     let (text, role) = match column {
-        0 => {
-            if card.is_alerted {
-                pen.glyph(look.glyphs.warning, look.style(Role::Warn)).skip(1);
-            }
-            pen.fit(&card.short(), look.style(head_role(card.presence)));
-            return;
-        }
-        1 => (
+        CC => (
             card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
             Role::Muted,
         ),
         5 => about(card, About::Temperature),
         POWER => about(card, About::Power),
-        7 => about(card, About::Throttle),
+        CLOCKS => about(card, About::Throttle),
         _ => return counts(look, pen, &card.summary),
     };
     pen.fit(text.strip_prefix("clocks: ").unwrap_or(text), look.style(role));
@@ -194,6 +240,32 @@ mod tests {
             assert!(!text.contains("POWER") || text.contains("600/1000 W"), "{text}");
         }
         assert!(drawn(&[judged(Presence::Present)], 120).contains("CONFIGS"));
+    }
+
+    #[test]
+    fn what_slows_the_clocks_has_room_before_what_is_told_above() {
+        let facts = [
+            (About::Power, "644/700 W", Role::Text),
+            (About::Temperature, "75 C", Role::Text),
+            (About::Throttle, "clocks: power cap", Role::Warn),
+        ];
+        let fact =
+            |(about, text, role): (About, &str, Role)| Fact { about, text: text.into(), role };
+        let card = Card {
+            name: "NVIDIA H100 80GB HBM3".into(),
+            presence: Presence::Present,
+            is_of_kind: true,
+            facts: vec!["sm_90".into()],
+            state: facts.map(fact).into(),
+            ..Card::default()
+        };
+        let cards = vec![card; 11];
+        let text = drawn(&cards, 78);
+        assert!(text.contains("power cap") && text.contains("644/700 W"), "{text}");
+        assert!(!text.contains("sm_90") && !text.contains("H100"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with(" 0 ")), "{text}");
+        let text = drawn(&cards, 120);
+        assert!(text.contains("power cap") && text.contains(" 0 H100 80GB HBM3"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use warpscope_probes::{Frame, Origin, Severity};
 use super::lines::Lines;
 use super::model::Card;
 use super::{Overview, card, host, kinds, model, rows, users};
+use crate::features::load::Load;
 use crate::features::{Alert, Shared};
 use crate::widgets::format::counted;
 use crate::widgets::layout::{columns, cut_bottom, cut_top, inset};
@@ -37,7 +38,7 @@ pub(crate) fn render(shared: &Shared, tab: &Overview, mut on: Surface<'_>) {
     if !shared.display.has_panel("formats") {
         cards.iter_mut().for_each(|card| card.dtypes.clear());
     }
-    in_common(is_short, &mut cards, &mut on);
+    in_common(shared, is_short, &mut cards, &mut on);
     let mut above = on.area;
     cut_bottom(&mut above, users::lines(shared, on.area.height));
     match grid(&cards, above) {
@@ -57,14 +58,16 @@ pub(crate) fn render(shared: &Shared, tab: &Overview, mut on: Surface<'_>) {
 }
 
 /// What identical GPUs have in common, above them; beside each where that would take too much room.
-fn in_common(is_short: bool, cards: &mut [Card], on: &mut Surface<'_>) {
+fn in_common(shared: &Shared, is_short: bool, cards: &mut [Card], on: &mut Surface<'_>) {
     let (kinds, width) = (kinds::shared(cards, on.look.glyphs.times), on.area.width);
     let lines: u16 = kinds.iter().map(|(kind, _)| kind.height(width, is_short)).sum();
     if kinds.is_empty() || lines > on.area.height / 3 {
         return;
     }
-    for (kind, alike) in kinds {
+    for (mut kind, alike) in kinds {
         kinds::tell_once(cards, &alike);
+        let load = Load::of(alike.iter().filter_map(|at| shared.frame.gpus.get(*at)));
+        kind.facts.extend(load.words(shared.display.units));
         kind.render(on.cut_top(kind.height(width, is_short)));
     }
 }

@@ -1,6 +1,7 @@
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu};
 
+use crate::features::load::Load;
 use crate::features::popup::{CLOSE_HINTS, PopupHint};
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
@@ -85,32 +86,6 @@ fn sorted(app: &App) -> Vec<&Frame> {
 
 fn real(frame: &Frame) -> impl Iterator<Item = &Gpu> {
     frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf)
-}
-
-/// GPUs together, of what they answer now.
-#[derive(Default)]
-struct Load {
-    gpus: usize,
-    busy: Option<f64>,
-    /// In use and in all, where both are known.
-    memory: Option<(f64, f64)>,
-}
-
-impl Load {
-    fn of<'a>(gpus: impl Iterator<Item = &'a Gpu>) -> Self {
-        let (mut all, mut busy) = (Self::default(), Vec::new());
-        for gpu in gpus {
-            all.gpus += 1;
-            busy.extend(gpu.vitals.util_gpu_pct.value().map(|percent| f64::from(percent.0)));
-            let used = gpu.vitals.memory_used_bytes.value();
-            if let Some((used, total)) = used.zip(gpu.vitals.memory_total_bytes.last()) {
-                let (before, whole) = all.memory.unwrap_or_default();
-                all.memory = Some((before + used.0 as f64, whole + total.0 as f64));
-            }
-        }
-        all.busy = (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64);
-        all
-    }
 }
 
 fn row(frame: &Frame, widest: usize, units: Units, glyphs: &Glyphs) -> String {
