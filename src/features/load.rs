@@ -41,7 +41,7 @@ impl Load {
     pub(crate) fn words(&self, units: Units) -> Vec<String> {
         let busy = self.busy.map(|busy| format!("{} busy", percent(busy)));
         let memory = self.memory.map(|(used, total)| units.bytes_of(Some(used), total).to_string());
-        let watts = self.watts.map(|watts| format::watts(watts as f32).to_string());
+        let watts = self.watts.map(|watts| format::watts(watts).to_string());
         [busy, memory, watts].into_iter().flatten().collect()
     }
 }

@@ -16,12 +16,25 @@ pub(crate) struct Menu<'a> {
     pub(crate) empty: &'a str,
     /// The selected row.
     pub(crate) selected: usize,
-    /// Whether it leaves the left of a wide screen in view.
-    pub(crate) aside: bool,
+    /// How it takes its room.
+    pub(crate) stand: Stand,
+}
+
+/// Where a menu stands, and how large it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stand {
+    /// In the middle, as large as its rows need.
+    Middle,
+    /// Leaves the left of a wide screen in view.
+    Aside,
+    /// In the middle; rows that come and go while one types do not move it.
+    Steady,
 }
 
 /// Fewest columns.
 const WIDTH: u16 = 70;
+/// Columns and lines of a menu that keeps its size.
+const STEADY: (u16, u16) = (88, 20);
 
 impl Menu<'_> {
     /// Draws it, the selected row in the middle where there are rows on both sides.
@@ -31,19 +44,23 @@ impl Menu<'_> {
         let name = [look.piece(self.title, Role::Title)];
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(4, 20);
         let longest = rows.iter().map(|row| text_width(row)).max().unwrap_or(0);
-        let longest = longest.saturating_add(4);
-        let (width, area) = match self.aside && area.width >= 2 * WIDTH {
-            true => (longest, Rect { x: area.right() - longest, width: longest, ..area }),
-            false => (longest.max(WIDTH), area),
+        let longest = longest.saturating_add(4).min(area.width);
+        let (width, height, area) = match self.stand {
+            Stand::Aside if area.width >= 2 * WIDTH => {
+                let right = Rect { x: area.right() - longest, width: longest, ..area };
+                (longest, height, right)
+            }
+            Stand::Aside | Stand::Middle => (longest.max(WIDTH), height, area),
+            Stand::Steady => (STEADY.0, STEADY.1, area),
         };
         let frame = Popup::new(look, width, height).titled(|card| card.left(&name));
         let inner = frame.render(area, buffer);
         if inner.height == 0 {
             return;
         }
-        let width = usize::from(inner.width);
-        buffer.set_stringn(inner.x, inner.y, self.head, width, look.style(Role::Accent));
+        look.pen(buffer, inner).fit(self.head, look.style(Role::Accent));
         let visible = usize::from(inner.height - 1);
+        let bar_width = u16::from(rows.len() > visible);
         let first = first(self.selected, visible, rows.len());
         let shown = rows.iter().enumerate().skip(first).take(visible);
         for ((at, row), y) in shown.zip(inner.y + 1..) {
@@ -51,7 +68,8 @@ impl Menu<'_> {
             let style = if selected { look.theme.selection() } else { look.style(Role::Text) };
             let line = Rect::new(inner.x, y, inner.width, 1);
             buffer.set_style(line, style);
-            buffer.set_stringn(inner.x, y, row, width, style);
+            let text = Rect { width: inner.width.saturating_sub(bar_width), ..line };
+            look.pen(buffer, text).fit(row, style);
             hits.add(line, Hit::Row(at));
         }
         let bar = Rect {
@@ -62,7 +80,8 @@ impl Menu<'_> {
         };
         (&Scrollbar { look, total: rows.len(), offset: first }).render(bar, buffer);
         if rows.is_empty() && inner.height > 1 {
-            buffer.set_stringn(inner.x, inner.y + 1, self.empty, width, look.style(Role::Warn));
+            let below = Rect { y: inner.y + 1, height: 1, ..inner };
+            look.pen(buffer, below).fit(self.empty, look.style(Role::Warn));
         }
     }
 }

@@ -36,7 +36,7 @@ pub use gauge::Gauge;
 pub use graph::Graph;
 pub use hits::{Hit, Hits, Link, Shown};
 pub use lines::{Footer, Hint, Notice, Severity};
-pub(crate) use menu::Menu;
+pub(crate) use menu::{Menu, Stand};
 pub(crate) use page::{Page, PageWriter, Titled, draw_page, draw_text};
 pub use pen::{Align, CellWriter, StyledText, pieces_width, text_width};
 pub use roofline::{Point, Roof, Roofline};

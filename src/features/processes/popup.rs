@@ -8,7 +8,7 @@ use crate::features::keys::Action;
 use crate::features::popup::{CLOSE_HINTS, Flow, PopupEvent, PopupHint, Press, Scroll};
 use crate::features::process_cells::command;
 use crate::features::{Cursor, Shared};
-use crate::widgets::{Menu, Surface, draw_text};
+use crate::widgets::{Menu, Stand, Surface, draw_text};
 
 /// Signals the menu offers, the gentlest first: number, name, what it does.
 pub const SIGNALS: &[(i32, &str, &str)] = &[
@@ -112,7 +112,7 @@ impl SignalMenu {
             rows: &rows,
             empty: "",
             selected: cursor.at,
-            aside: false,
+            stand: Stand::Middle,
         };
         menu.render(on);
     }

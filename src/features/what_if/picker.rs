@@ -7,7 +7,7 @@ use warpscope_probes::catalogue::{Catalogue, Part, Segment};
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
 use crate::features::{Cursor, Effect, Input};
-use crate::widgets::{Menu, Surface, format};
+use crate::widgets::{Menu, Stand, Surface, format};
 
 /// Rows the picker offers at most.
 const ROWS: usize = 200;
@@ -83,8 +83,14 @@ impl Picker {
         let rows: Vec<_> = found.into_iter().map(|part| row(part, name)).collect();
         let title = "Add a what-if GPU";
         let empty = "Nothing in the catalogue matches.";
-        let menu =
-            Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at, aside: false };
+        let menu = Menu {
+            title,
+            head: &head,
+            rows: &rows,
+            empty,
+            selected: self.cursor.at,
+            stand: Stand::Steady,
+        };
         menu.render(on);
     }
 }

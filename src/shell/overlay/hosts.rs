@@ -8,7 +8,7 @@ use crate::shell::App;
 use crate::shell::hosts::{State, name, state};
 use crate::widgets::format::{Units, counted, or_absent, percent};
 use crate::widgets::glyphs::Glyphs;
-use crate::widgets::{Menu, Surface};
+use crate::widgets::{Menu, Stand, Surface};
 
 /// The machines whose frames come in, those in trouble first, to bring one into view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl HostsMenu {
             rows: &rows,
             empty,
             selected: self.cursor.at,
-            aside: false,
+            stand: Stand::Middle,
         };
         menu.render(on);
     }

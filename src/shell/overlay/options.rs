@@ -3,7 +3,7 @@ use crate::features::popup::PopupHint;
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::update::options::{OptionRow, moved, rows, spelt};
-use crate::widgets::{Menu, Surface};
+use crate::widgets::{Menu, Stand, Surface};
 
 /// Its keys.
 pub(super) const HINTS: &[PopupHint] = &[
@@ -88,7 +88,8 @@ impl OptionsMenu {
         let rows: Vec<_> = rows(app).into_iter().map(row).collect();
         let head = "* changed; w writes it to the configuration file";
         let (title, empty) = ("Options", "");
-        let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at, aside: true };
+        let menu =
+            Menu { title, head, rows: &rows, empty, selected: self.cursor.at, stand: Stand::Aside };
         menu.render(on);
     }
 }

@@ -6,7 +6,7 @@ use crate::features::{Action, Cursor, Effect, Flow, Input, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::keys::Act;
 use crate::shell::update::options::{choices, rows as options};
-use crate::widgets::{Menu, Surface};
+use crate::widgets::{Menu, Stand, Surface};
 
 /// Entries offered at most.
 const MOST: usize = 200;
@@ -22,8 +22,53 @@ pub struct Palette {
 /// Something that can be found by name, and what it does.
 struct Entry {
     name: String,
+    /// Other words for it.
+    also: &'static str,
     effect: Effect,
 }
+
+/// Actions by the id of their key: what they are called here where a sentence of help is too long, and other words people look for, the
+/// likeliest first.
+const NAMES: &[(&str, &str, &str)] = &[
+    ("overview", "", "gpus machine"),
+    ("compat", "", "runs supported models works"),
+    ("bench", "", "speed tokens measure"),
+    ("processes", "", "who uses pid kill"),
+    ("history", "", "runs compare regressions"),
+    ("fleet", "", "hosts machines cluster"),
+    ("what_if", "Add a what-if GPU", "catalogue"),
+    ("remove_what_if", "Remove the selected what-if GPU", "delete"),
+    ("copy", "Copy the fix or the selected line", "clipboard"),
+    ("toggle_bench", "Benchmark: start or pause", "measure stop"),
+    ("freeze", "Freeze the screen or go on", "pause stop"),
+    ("faster", "Interval: shorter", "refresh rate speed"),
+    ("slower", "Interval: longer", "refresh rate"),
+    ("notices", "Notices: problems and what to do", "errors warnings alerts"),
+    ("record", "Record into a file, or stop", "save"),
+    ("options", "Options", "settings preferences configuration"),
+    ("explain", "Explain an error", "log crash message why"),
+    ("hosts", "Hosts: show another machine", "remote ssh"),
+    ("layout", "Layout: next", "panels"),
+    ("theme", "Theme: next", "colour color dark light"),
+    ("suspend", "Put warpscope into the background", ""),
+    ("longer_span", "Graph span: longer", "time history minutes hours"),
+    ("model", "Model: what runs it", "llm llama plan fits"),
+    ("longer_context", "Context: twice as long", "tokens length"),
+    ("shorter_context", "Context: half as long", "tokens length"),
+    ("more_requests", "Requests: twice as many", "concurrency batch users"),
+    ("fewer_requests", "Requests: half as many", "concurrency batch users"),
+    ("older_version", "Version: older", "release"),
+    ("newer_version", "Version: newer", "release"),
+    ("mark_gpu", "Group: one more GPU", "split tensor parallel several"),
+    ("inspect", "Scan installed packages again", "environment venv"),
+    ("probe", "Run checks on the selected GPU", "live test"),
+    ("measure_now", "Measure the selected GPU now", "benchmark speed"),
+    ("sort", "Sort by the next column", "order"),
+    ("tree", "Show processes as a tree", "parents children"),
+    ("signal", "Signal to the selected process", "kill stop end quit terminate"),
+    ("mark_run", "Mark a run for comparison", ""),
+    ("compare_runs", "Compare the two marked runs", "versus difference"),
+];
 
 impl Palette {
     /// Nothing is typed yet.
@@ -83,7 +128,7 @@ impl Palette {
         let mut found: Vec<(u32, Entry)> = self
             .entries(app)
             .into_iter()
-            .filter_map(|entry| Some((distance(&self.input.text, &entry.name)?, entry)))
+            .filter_map(|entry| Some((entry.distance(&self.input.text)?, entry)))
             .collect();
         found.sort_by_key(|entry| entry.0);
         found.truncate(MOST);
@@ -94,7 +139,7 @@ impl Palette {
     /// catalogue; quitting comes last.
     fn entries(&self, app: &App) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let entry = |name: String, effect| Entry { name, effect };
+        let entry = |name: String, effect| Entry { name, also: "", effect };
         let gpus = app.shared.frame.gpus.iter().enumerate();
         let real = gpus.filter(|(_, gpu)| gpu.presence != Presence::WhatIf);
         entries.extend(real.map(|(at, gpu)| {
@@ -142,27 +187,55 @@ impl Palette {
         let head = format!(":{}{}", self.input.text, on.look.glyphs.cursor);
         let rows: Vec<_> = self.found(app).into_iter().map(|entry| entry.name).collect();
         let (title, empty) = ("Go to", "Nothing that can be shown or done has such a name.");
-        let menu =
-            Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at, aside: false };
+        let menu = Menu {
+            title,
+            head: &head,
+            rows: &rows,
+            empty,
+            selected: self.cursor.at,
+            stand: Stand::Steady,
+        };
         menu.render(on);
+    }
+}
+
+impl Entry {
+    /// How far it is from what was typed; none where a word has no place in it.
+    fn distance(&self, typed: &str) -> Option<u32> {
+        distance(typed, &self.name, self.also)
     }
 }
 
 /// How far a name is from what was typed, word by word; none where a word has no place in it.
 ///
-/// A word at the start of one in the name is nearest, then one inside it, then letters in their order. A library for this
-/// (nucleo) has a licence that the program's others do not, and is made for lists a thousand times as long.
-fn distance(typed: &str, name: &str) -> Option<u32> {
+/// A word at the start of one in the name is nearest, then the start of another word for it, then one inside the name, then
+/// letters in their order within one word. A library for this (nucleo) has a licence that the program's others do not, and is made for
+/// lists a thousand times as long.
+fn distance(typed: &str, name: &str, also: &str) -> Option<u32> {
     let name = name.to_lowercase();
     let word = |word: &str| {
-        if let Some(at) = name.find(word) {
-            let starts = !name[..at].ends_with(char::is_alphanumeric);
-            return Some(if starts { u32::from(at > 0) } else { 10 });
+        let at = name.find(word);
+        if let Some(at) = at.filter(|at| !name[..*at].ends_with(char::is_alphanumeric)) {
+            return Some(u32::from(at > 0));
         }
-        let mut rest = name.chars();
-        word.chars().all(|letter| rest.any(|other| other == letter)).then_some(100)
+        let other = also.split(' ').position(|other| other.starts_with(word));
+        if let Some(rank) = other.and_then(|rank| u32::try_from(rank).ok()) {
+            return Some(2 + rank);
+        }
+        let mut parts = name.split(|letter: char| !letter.is_alphanumeric());
+        match at {
+            Some(_) => Some(10),
+            None => parts.any(|part| has_in_order(part, word)).then_some(100),
+        }
     };
     typed.to_lowercase().split_whitespace().map(word).sum()
+}
+
+/// Whether a word has these letters in their order, beginning with its first.
+fn has_in_order(word: &str, letters: &str) -> bool {
+    let mut rest = word.chars();
+    let is_first = word.chars().next() == letters.chars().next();
+    is_first && letters.chars().all(|letter| rest.any(|other| other == letter))
 }
 
 /// Whether an action stands in the list itself: nobody searches for what moves the cursor, opens and closes.
@@ -185,8 +258,10 @@ fn actions(app: &App, wanted: impl Fn(Option<Action>) -> bool) -> Vec<Entry> {
     let rows = rows.filter(|(row, _)| app.is_active(row.scope) && wanted(action(row.act)));
     let entry = |(row, keys): (&crate::shell::keys::Row, &[crate::features::Chord])| {
         let key = keys.first()?;
-        let name = format!("{} ({key})", row.spec.help.trim_end_matches('.'));
-        Some(Entry { name, effect: Effect::Press(*key) })
+        let known = NAMES.iter().find(|known| known.0 == row.spec.id);
+        let (name, also) = known.map_or(("", ""), |known| (known.1, known.2));
+        let name = if name.is_empty() { row.spec.help.trim_end_matches('.') } else { name };
+        Some(Entry { name: format!("{name} ({key})"), also, effect: Effect::Press(*key) })
     };
     rows.filter_map(entry).collect()
 }
@@ -197,10 +272,29 @@ mod tests {
 
     #[test]
     fn the_start_of_a_word_is_nearer_than_its_inside_and_letters_in_order() {
-        let far = |typed, name| distance(typed, name);
+        let far = |typed, name| distance(typed, name, "");
         assert_eq!(far("theme light", "theme light"), Some(1));
         assert!(far("vllm", "framework vLLM") < far("vllm", "nanovllm"));
-        assert!(far("light", "theme light") < far("tlt", "theme light"));
+        assert!(far("light", "theme light") < far("lgt", "theme light"));
         assert_eq!(far("h100", "what-if T4"), None);
+    }
+
+    #[test]
+    fn letters_scattered_over_a_sentence_are_no_name() {
+        for name in ["framework ik_llama.cpp", "compat FramePack", "what-if GeForce 940M"] {
+            assert_eq!((distance("kill", name, ""), distance("who", name, "")), (None, None));
+        }
+    }
+
+    #[test]
+    fn other_words_find_an_action_and_every_row_is_of_a_key() {
+        let known = |id: &str| NAMES.iter().find(|row| row.0 == id).expect("is listed");
+        for (typed, id) in [("kill", "signal"), ("who", "processes"), ("llm", "model")] {
+            assert!(distance(typed, known(id).1, known(id).2).is_some(), "{typed}");
+        }
+        for row in NAMES {
+            let is_key = crate::shell::keys::rows().iter().any(|key| key.spec.id == row.0);
+            assert!(is_key, "{}", row.0);
+        }
     }
 }
