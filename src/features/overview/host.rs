@@ -1,6 +1,7 @@
 //! The machine around the GPUs, and what its CPU reaches in the benchmark.
 
 use ratatui::layout::Rect;
+use warpscope_probes::Origin;
 use warpscope_probes::units::{Bytes, Percent};
 
 use super::card::gauge;
@@ -23,7 +24,9 @@ const SHOWN: &[(&str, &str)] = &[
 
 /// Draws the host at the top of an area: a card, or one line where the room is short.
 pub(crate) fn render(shared: &Shared, is_short: bool, on: &mut Surface<'_>) {
-    let bench = shared.cpu_decode.as_ref();
+    // What this CPU reaches is nothing that the machine of a recording or another host does.
+    let is_here = shared.frame.origin == Origin::Local;
+    let bench = shared.cpu_decode.as_ref().filter(|_| is_here);
     let mut inner = if on.area.height >= 18 && !is_short {
         let mut card = on.cut_top(if bench.is_some() { 4 } else { 3 });
         frame(shared, &mut card);
