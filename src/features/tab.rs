@@ -64,6 +64,11 @@ pub trait Feature {
         None
     }
 
+    /// Whether a key has something to work on now, by its id: the footer leaves out those that have not.
+    fn offers(&self, _key: &str, _shared: &Shared) -> bool {
+        true
+    }
+
     /// What can be typed into the filter besides words.
     fn filter_hint(&self) -> &'static str {
         ""

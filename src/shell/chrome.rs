@@ -149,6 +149,7 @@ pub(crate) fn hints(app: &App) -> Vec<(String, String)> {
         .rows()
         .filter(|(row, keys)| !hint(row).is_empty() && app.is_active(row.scope) && !keys.is_empty())
         .filter(|(row, _)| row.act != removes || on_what_if(app))
+        .filter(|(row, _)| app.tabs.get(app.tab).offers(row.spec.id, &app.shared))
         .map(|(row, keys)| match (row.spec.id, loud) {
             ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", row.spec.hint)),
             _ => (keys[0].to_string(), hint(row).to_owned()),

@@ -32,7 +32,10 @@ impl Bench {
         effects
     }
 
-    fn pin(&mut self, _shared: &Shared) -> Vec<Effect> {
+    fn pin(&mut self, shared: &Shared) -> Vec<Effect> {
+        if self.gpus(&shared.frame).next().is_none() {
+            return say("There is no GPU to measure.");
+        }
         let pinned = self.devices.pin();
         let mut effects = say(match self.devices.mode() {
             BenchMode::On => "GPUs are measured as long as they are idle.",

@@ -58,6 +58,10 @@ impl Feature for Bench {
     fn copy(&self, shared: &Shared) -> Option<(&'static str, String)> {
         self.selected_gpu(&shared.frame).map(|(gpu, _)| copied_gpu(gpu))
     }
+
+    fn offers(&self, key: &str, shared: &Shared) -> bool {
+        !matches!(key, "copy" | "all_paths") || self.selected_gpu(&shared.frame).is_some()
+    }
 }
 
 /// The rates of the usual paths but fp32, where any was measured.

@@ -51,6 +51,10 @@ impl Feature for Fleet {
         Some(("name of the machine", printable(&machine.name)))
     }
 
+    fn offers(&self, key: &str, shared: &Shared) -> bool {
+        key != "copy" || self.copy(shared).is_some()
+    }
+
     fn filter_hint(&self) -> &'static str {
         "words of host, model, owner or problem, or util<5 mem>90"
     }

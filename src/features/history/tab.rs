@@ -47,6 +47,15 @@ impl Feature for History {
         Some(("selected line", printable(commit)))
     }
 
+    fn offers(&self, key: &str, shared: &Shared) -> bool {
+        match key {
+            "open" | "mark_run" | "compare_runs" => self.selected_run().is_some(),
+            "copy" => self.copy(shared).is_some(),
+            "filter_history" | "sort_history" => !self.trends.is_empty(),
+            _ => true,
+        }
+    }
+
     fn filter(&self) -> Option<&Input> {
         Some(&self.filter)
     }

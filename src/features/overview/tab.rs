@@ -49,6 +49,10 @@ impl Feature for Overview {
         self.selected(&shared.frame).map(copied_gpu)
     }
 
+    fn offers(&self, key: &str, shared: &Shared) -> bool {
+        !matches!(key, "open" | "copy" | "longer_span") || !shared.frame.gpus.is_empty()
+    }
+
     fn gpu(&self) -> Option<usize> {
         Some(self.cursor.at)
     }

@@ -37,6 +37,16 @@ impl Feature for Processes {
         Some(("selected line", printable(command)))
     }
 
+    fn offers(&self, key: &str, shared: &Shared) -> bool {
+        match key {
+            "open" => self.selected(&shared.frame).is_some(),
+            "copy" => self.copy(shared).is_some(),
+            "signal" => sends_none(shared).is_none() && self.selected(&shared.frame).is_some(),
+            "filter_processes" | "sort" | "tree" => !shared.frame.processes.is_empty(),
+            _ => true,
+        }
+    }
+
     fn filter_hint(&self) -> &'static str {
         "words of a process, its PID, or gpu 3"
     }

@@ -71,7 +71,7 @@ impl Overlay {
             Self::Picker(_) => &[("enter", "add"), ("esc", "close")],
             Self::Palette(_) => &[("enter", "go"), ("esc", "close")],
             Self::Hosts(_) => HostsMenu::hints(app),
-            Self::Options(_) => options::HINTS,
+            Self::Options(menu) => menu.hints(app),
         }
     }
 

@@ -6,7 +6,11 @@ use crate::shell::update::options::{OptionRow, moved, rows, spelt};
 use crate::widgets::{Menu, Stand, Surface};
 
 /// Its keys.
-pub(super) const HINTS: &[PopupHint] = &[
+const HINTS: &[PopupHint] =
+    &[("left", "previous"), ("right", "next"), ("w", "save"), ("esc", "close")];
+
+/// Its keys on a column, which can be moved.
+const COLUMN_HINTS: &[PopupHint] = &[
     ("left", "previous"),
     ("right", "next"),
     ("<", "column left"),
@@ -57,12 +61,21 @@ impl OptionsMenu {
         Flow::stay()
     }
 
-    /// Moves the selected column; the cursor goes with it.
+    /// Its keys on the selected row.
+    pub(super) fn hints(&self, app: &App) -> &'static [PopupHint] {
+        match rows(app).get(self.cursor.at) {
+            Some(row) if *row.spec == args::COLUMNS.spec => COLUMN_HINTS,
+            _ => HINTS,
+        }
+    }
+
+    /// Moves the selected column, and the cursor with it; of other rows the value.
     fn shift(&mut self, app: &App, rows: &[OptionRow], by: isize) -> Flow {
-        let row = rows.get(self.cursor.at).filter(|row| *row.spec == args::COLUMNS.spec);
-        let Some((row, text)) = row.and_then(|row| Some((row, moved(app, row, by)?))) else {
-            return Flow::stay();
-        };
+        let Some(row) = rows.get(self.cursor.at) else { return Flow::stay() };
+        if *row.spec != args::COLUMNS.spec {
+            return self.step(rows, by);
+        }
+        let Some(text) = moved(app, row, by) else { return Flow::stay() };
         self.cursor.step(by, rows.len());
         Flow::Stay(vec![Effect::SetOption(row.spec, text)])
     }
