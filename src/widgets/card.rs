@@ -168,6 +168,9 @@ impl<'a> Card<'a> {
     }
 }
 
+/// Columns and rows beside a popup that are worth showing.
+const SLIVER: (u16, u16) = (4, 3);
+
 /// A frame in the middle of the screen, in front of what was there.
 #[derive(Clone, Copy, Debug)]
 pub struct Popup<'a> {
@@ -189,9 +192,14 @@ impl<'a> Popup<'a> {
         self
     }
 
-    /// Where it will be in an area.
+    /// Where it will be in an area: all of it, where a few columns or rows would be left of what lies behind.
     pub fn place(&self, area: Rect) -> Rect {
-        let (width, height) = (self.width.min(area.width), self.height.min(area.height));
+        let stretched = |size: u16, room: u16, rest: u16| match room.saturating_sub(size) {
+            left if left < rest => room,
+            _ => size,
+        };
+        let width = stretched(self.width, area.width, SLIVER.0);
+        let height = stretched(self.height, area.height, SLIVER.1);
         let x = area.x + (area.width - width) / 2;
         Rect { x, y: area.y + (area.height - height) / 2, width, height }
     }
