@@ -1,5 +1,5 @@
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Modifier;
 use warpscope_probes::gpu::Presence;
 
 use super::card::{counts, counts_width, load_label};
@@ -66,14 +66,15 @@ pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: S
         column => cell(look, &cards[row], column, pen),
     });
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-        if row == selected {
-            let ends = bars.iter().filter(|bar| bar.0 == row).map(|bar| (bar.2, bar.2 + bar.3));
-            plain_ground(ends, on.at(line));
-        }
         for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
             let place = Rect { x: *x, width: *width, ..line };
             let label = if *column == LOAD { load } else { memory };
             bar(shared, &cards[row], (*column, label), on.at(place));
+        }
+        let selection = look.theme.selection();
+        if row == selected && selection.add_modifier.contains(Modifier::REVERSED) {
+            let width = line.width - layout.scrollbar.map_or(0, |bar| bar.width);
+            on.buffer.set_style(Rect { width, ..line }, selection);
         }
     }
 }
@@ -118,19 +119,6 @@ impl Names {
             false => pen.put(&index, style),
         };
     }
-}
-
-/// Where a selected line is reversed, its bars stand on the plain ground: between reversed blanks nobody sees where they end.
-fn plain_ground(bars: impl Iterator<Item = (u16, u16)>, on: Surface<'_>) {
-    if !on.look.theme.selection().add_modifier.contains(Modifier::REVERSED) {
-        return;
-    }
-    let Some((begin, end)) = bars.reduce(|all, bar| (all.0.min(bar.0), all.1.max(bar.1))) else {
-        return;
-    };
-    let x = begin.saturating_sub(1).max(on.area.x);
-    let width = end.saturating_add(1).min(on.area.right()).saturating_sub(x);
-    on.buffer.set_style(Rect { x, width, ..on.area }, Style::reset());
 }
 
 fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
