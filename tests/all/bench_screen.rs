@@ -333,7 +333,7 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
     let [(gpu, Task::Send(requests))] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(*gpu, key(0));
     assert!(matches!(&requests[0], Command::Acquire(how) if how.arena_bytes == Some(256 << 20)));
-    assert!(scene.text((80, 24)).contains("BURST"));
+    assert!(scene.text((80, 24)).contains("RUNNING"));
     assert_eq!(scene.press("1"), [(key(0), Task::End)], "leaving the tab gives everything back");
     assert!(scene.pass(60).is_empty());
     scene.press("3");

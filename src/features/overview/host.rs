@@ -85,6 +85,10 @@ fn rates(bench: &CpuDecode, mut on: Surface<'_>) {
         let room = pen.rest() / 3;
         pen.elide(waits, text_width(waits).min(room), look.style(Role::Paused)).skip(2);
     }
+    if bench.rates.iter().all(|rate| rate.2.is_none()) {
+        pen.put("not measured yet", look.style(Role::Absent));
+        return;
+    }
     on.area = Rect { x: pen.x(), width: pen.rest(), ..on.area };
     on.draw(&BarLine(Bars { look, bars: &bars }));
 }

@@ -43,8 +43,7 @@ pub(crate) fn render(state: &Bench, mut on: Surface<'_>) {
 
 fn severity(cpu: &Device) -> Severity {
     match cpu.stage() {
-        Stage::Off(_) | Stage::Armed { .. } => Severity::Info,
-        Stage::Burst { .. } => Severity::Done,
+        Stage::Off(_) | Stage::Armed { .. } | Stage::Burst { .. } => Severity::Info,
         Stage::Cooldown { .. } => Severity::Warning,
     }
 }

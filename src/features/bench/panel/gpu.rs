@@ -57,14 +57,14 @@ fn facts(state: &Bench, (gpu, bench): (&Gpu, &Device), look: Look<'_>) -> Vec<Ve
     let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
     let mut second = Vec::new();
     if let Some(window) = &bench.window {
-        second.push(("last burst: ".to_owned(), Role::Muted));
+        second.push(("while measuring: ".to_owned(), Role::Muted));
         for (at, fact) in conditions(window, look).into_iter().enumerate() {
             second.extend((at > 0).then(gap));
             second.push(fact);
         }
-        second.push(gap());
     }
     if !bench.spent.is_zero() {
+        second.extend((!second.is_empty()).then(gap));
         let spent = format::short_time(bench.spent.as_secs_f64(), look.glyphs);
         second.push((format!("{spent} used"), Role::Muted));
     }

@@ -24,11 +24,13 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("PREFILL", 17, 17).align(Align::Right).rank(5),
     Column::new("ERROR", 10, 10).align(Align::Right).rank(1),
     Column::new("LAST", 6, 6).align(Align::Right).rank(3),
-    Column::new("ANSWER", 18, 40).grows(),
+    Column::new("ANSWER", 12, 40).grows(),
 ];
 
 /// Columns that only a real device fills.
 const TIMED: std::ops::RangeInclusive<usize> = 2..=5;
+/// The one of them that says so of a simulated device.
+const RATE: usize = 3;
 
 type Cell = (String, Role);
 
@@ -40,10 +42,14 @@ fn nothing() -> Cell {
 pub(crate) fn render(state: &Bench, bench: &Device, on: Surface<'_>) {
     let (look, now) = (on.look, state.devices.at());
     let lines = bench.lines();
-    let mut table = Table::new(look, COLUMNS, lines.len());
+    let is_empty =
+        |column: &usize| bench.results.is_simulated() && TIMED.contains(column) && *column != RATE;
+    let shown: Vec<usize> = (0..COLUMNS.len()).filter(|column| !is_empty(column)).collect();
+    let columns: Vec<_> = shown.iter().map(|column| COLUMNS[*column]).collect();
+    let mut table = Table::new(look, &columns, lines.len());
     table.selected = Some(state.cursor.at);
     table.draw(on, Hit::Row, |row, column, pen| {
-        let line = &lines[row];
+        let (line, column) = (&lines[row], shown[column]);
         let at = dated(&bench.results, line);
         if column == 7 {
             let age = at.map(|at| format::duration(now.seconds_since(at).max(0.0)));
@@ -73,7 +79,7 @@ fn dated(results: &Results, line: &Line<'_>) -> Option<warpscope_probes::Timesta
 
 fn cell(results: &Results, line: &Line<'_>, column: usize, times: &str) -> Cell {
     if results.is_simulated() && TIMED.contains(&column) {
-        return if column == 3 { ("simulated".into(), Role::Warn) } else { nothing() };
+        return if column == RATE { ("simulated".into(), Role::Warn) } else { nothing() };
     }
     match line {
         Line::Path(profile, way) => path_cell(results, (profile, way), column),

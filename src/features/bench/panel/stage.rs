@@ -13,10 +13,11 @@ use crate::worker::scheduler::{IDLE, Stage};
 /// The stage in one word, and its colour.
 pub(crate) fn word(device: &Device) -> (&'static str, Role) {
     match device.stage() {
+        Stage::Off(why) if why.starts_with("off") => ("OFF", Role::Muted),
         Stage::Off(_) => ("PAUSED", Role::Paused),
-        Stage::Armed { .. } => ("ARMED", Role::Info),
-        Stage::Burst { .. } => ("BURST", Role::Good),
-        Stage::Cooldown { .. } => ("COOL", Role::Muted),
+        Stage::Armed { .. } => ("WAITING", Role::Info),
+        Stage::Burst { .. } => ("RUNNING", Role::Good),
+        Stage::Cooldown { .. } => ("RESTING", Role::Muted),
     }
 }
 
@@ -45,7 +46,10 @@ pub(crate) fn why(device: &Device, now: Duration) -> String {
             format!("idle for {} of {} s", idle.as_secs(), IDLE.as_secs())
         }
         Stage::Burst { .. } if device.is_starting() => "starting".to_owned(),
-        Stage::Burst { .. } if device.is_cpu() => "running".to_owned(),
+        Stage::Burst { .. } if device.is_cpu() && device.results.is_empty() => {
+            "measuring; nothing measured yet".to_owned()
+        }
+        Stage::Burst { .. } if device.is_cpu() => "measuring".to_owned(),
         Stage::Burst { since } => {
             let measures = format::duration(now.saturating_sub(*since).as_secs_f64());
             format!("measuring for {measures}")
