@@ -11,7 +11,7 @@ use crate::features::fleet::summary::Share;
 use crate::widgets::format::{percent, watts};
 use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Look, Surface, text_width};
+use crate::widgets::{Card, Hit, Look, Surface, text_width, wrap};
 
 /// Lines of the smallest card.
 const LEAST: u16 = 3;
@@ -121,12 +121,12 @@ fn shares(title: &str, all: &[Share], mut on: Surface<'_>) {
     }
 }
 
-/// A machine in two lines: its GPUs, and how they do.
+/// A machine in lines of a width: its GPUs, how they do, and who holds them.
 pub(super) fn about(
     machines: &Machines,
     machine: &Machine,
     shared: &Shared,
-    look: Look<'_>,
+    (look, width): (Look<'_>, u16),
 ) -> Vec<Line<'static>> {
     let gpus = || machine.gpus.clone();
     let count = gpus().len();
@@ -138,10 +138,11 @@ pub(super) fn about(
         Some(owners) => format!("held by {owners}"),
     };
     let separator = format!(" {} ", look.glyphs.separator);
-    vec![
-        Line::styled(all.join(&separator), look.style(Role::Text)),
-        Line::styled(owners, look.style(Role::Muted)),
-    ]
+    let lines = |text: &str, role| {
+        let wrapped = wrap(text, width.into()).into_iter();
+        wrapped.map(move |line| Line::styled(line, look.style(role)))
+    };
+    lines(&all.join(&separator), Role::Text).chain(lines(&owners, Role::Muted)).collect()
 }
 
 /// Who holds the GPUs of a machine.

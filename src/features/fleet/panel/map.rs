@@ -167,11 +167,16 @@ fn told(machines: &Machines, said: &[(usize, Rect)], shared: &Shared, mut on: Su
         let mut line = on.at(*place);
         let mut pen = line.pen();
         for (fact, widest) in facts.iter().zip(widths).filter(|(_, widest)| *widest > 0) {
+            if pen.rest() < widest {
+                break;
+            }
             pen.skip(widest - width(fact));
             pen.put(fact.as_deref().unwrap_or_default(), look.style(Role::Text)).skip(2);
         }
         let owners = held_by(machines, &machines.machines[*at]).unwrap_or_default();
-        pen.fit(&owners, look.style(Role::Muted));
+        if widths.iter().map(|widest| widest + 2).sum::<u16>() < place.width {
+            pen.fit(&owners, look.style(Role::Muted));
+        }
     }
 }
 

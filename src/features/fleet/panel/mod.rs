@@ -4,7 +4,7 @@ mod lists;
 mod map;
 
 use ratatui::text::{Line, Span};
-use warpscope_probes::fleet::{Fleet as Machines, State};
+use warpscope_probes::fleet::{Fleet as Machines, Machine, State};
 
 use super::Fleet;
 use super::runs::{Run, Runs};
@@ -19,8 +19,11 @@ use crate::widgets::{Card, Look, Notice, Severity, Surface, draw_text, outcome_r
 const WIDE: u16 = 100;
 /// Width of the lists there.
 const ASIDE: u16 = 46;
-/// Lines of the card about the machine under the cursor.
+/// Most lines about the machine under the cursor.
 const SELECTED: u16 = 4;
+
+/// Younger values are of now.
+const NOW_S: f64 = 1.0;
 
 /// Draws the tab.
 pub(super) fn render(tab: &Fleet, shared: &Shared, mut on: Surface<'_>) {
@@ -38,10 +41,16 @@ pub(super) fn render(tab: &Fleet, shared: &Shared, mut on: Surface<'_>) {
         let rows = if on.area.height >= 16 { on.area.height / 2 - 2 } else { 0 };
         cut_bottom(&mut on.area, rows)
     };
-    let rows = if on.area.height >= 10 { SELECTED } else { 0 };
-    let selected = cut_bottom(&mut on.area, rows);
+    let selected = tab.selected().and_then(|at| machines.machines.get(at));
+    let about = selected.filter(|_| on.area.height >= 10).map(|machine| {
+        (machine, lists::about(machines, machine, shared, (look, on.area.width.saturating_sub(4))))
+    });
+    let lines = about.as_ref().map_or(0, |about| about.1.len().min(SELECTED.into()) as u16 + 2);
+    let card = cut_bottom(&mut on.area, lines);
     map::render(tab, machines, shared, on.at(on.area));
-    one(tab, machines, shared, on.at(selected));
+    if let Some((machine, lines)) = &about {
+        one(machine, lines, on.at(card));
+    }
     lists::render(tab, machines, on.at(aside));
 }
 
@@ -74,7 +83,7 @@ fn head(tab: &Fleet, machines: &Machines, shared: &Shared, mut on: Surface<'_>) 
     let memory = summary.memory.map(|(used, total)| units.bytes_of(Some(used), total).to_string());
     facts.extend(memory.map(|memory| (memory, Role::Text)));
     facts.extend(summary.watts.map(|power| (power_text(power), Role::Text)));
-    facts.push((format!("values up to {} old", oldest(machines)), Role::Muted));
+    facts.extend(age(machines).map(|age| (format!("values up to {age} old"), Role::Muted)));
     let cost = &machines.cost;
     if cost.queries > 0 {
         let size = units.bytes(cost.bytes as f64);
@@ -101,22 +110,21 @@ fn power_text(power: f64) -> String {
     if power < 10_000.0 { watts(power).to_string() } else { format!("{:.1} kW", power / 1000.0) }
 }
 
-/// The age of the oldest values that count as new.
-fn oldest(machines: &Machines) -> String {
+/// The age of the oldest values that count as new, unless they are of now.
+fn age(machines: &Machines) -> Option<String> {
     let fresh = machines.machines.iter().filter(|machine| machine.state == State::Fresh);
-    let ages = fresh.map(|machine| machines.at.seconds_since(machine.seen));
-    duration(ages.fold(0.0, f64::max)).to_string()
+    let oldest = fresh.map(|machine| machines.at.seconds_since(machine.seen)).fold(0.0, f64::max);
+    (oldest >= NOW_S).then(|| duration(oldest).to_string())
 }
 
 /// The machine under the cursor.
-fn one(tab: &Fleet, machines: &Machines, shared: &Shared, on: Surface<'_>) {
+fn one(machine: &Machine, lines: &[Line<'_>], on: Surface<'_>) {
     let look = on.look;
-    let Some(machine) = tab.selected().and_then(|at| machines.machines.get(at)) else { return };
     let left = [look.piece(&machine.name, Role::Title)];
     let driver = machine.driver.as_ref().map(|driver| format!("driver {driver}"));
     let right: Vec<_> = driver.iter().map(|text| look.piece(text, Role::Muted)).collect();
     let inner = Card::new(look).left(&left).right(&right).render(on.area, on.buffer);
-    for (line, row) in lists::about(machines, machine, shared, look).iter().zip(inner.rows()) {
+    for (line, row) in lines.iter().zip(inner.rows()) {
         on.buffer.set_line(row.x + 1, row.y, line, row.width.saturating_sub(2));
     }
 }
