@@ -76,7 +76,13 @@ pub(crate) fn compared(state: &History, look: Look<'_>, width: usize) -> Titled 
     let selected = state.selected_trend().map(Trend::name);
     let mut rows: Vec<&Row> = comparison.rows.iter().collect();
     rows.sort_by_key(|row| Reverse(selected.as_ref() == Some(&row_name(row))));
-    rows.iter().for_each(|row| lines.extend(block(look, row, width)));
+    let shared = shared_heads(&rows);
+    for (head, role) in &shared {
+        lines.push(Line::default());
+        let wrapped = crate::widgets::wrap(head, width).into_iter();
+        lines.extend(wrapped.map(|text| Line::styled(text, look.style(*role))));
+    }
+    rows.iter().for_each(|row| lines.extend(block(look, row, &shared, width)));
     lines.extend(left_out(look, comparison, width));
     (title, lines)
 }
@@ -111,7 +117,8 @@ fn sides(state: &History, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
+/// What is said of a row, and its meaning.
+fn head(row: &Row) -> (String, Role) {
     let judgement = &row.judgement;
     let role = match judgement.call {
         Call::Same => Role::Info,
@@ -119,9 +126,25 @@ fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
         Call::Slower => Role::Bad,
         Call::Ambiguous => Role::Warn,
     };
+    (format!("{}: {}", judgement.call, judgement.reason), role)
+}
+
+/// What is said of several rows alike, to be told once above them.
+fn shared_heads(rows: &[&Row]) -> Vec<(String, Role)> {
+    let heads: Vec<_> = rows.iter().map(|row| head(row)).collect();
+    let is_repeated = |(at, one): &(usize, &(String, Role))| {
+        heads[..*at].iter().filter(|two| two == one).count() == 1
+    };
+    heads.iter().enumerate().filter(is_repeated).map(|(_, head)| head.clone()).collect()
+}
+
+fn block(look: Look<'_>, row: &Row, shared: &[(String, Role)], width: usize) -> Vec<Line<'static>> {
+    let judgement = &row.judgement;
     let mut lines =
         vec![Line::default(), Line::styled(printable(&row_name(row)), look.style(Role::Header))];
-    let head = format!("{}: {}", judgement.call, judgement.reason);
+    let (head, role) = head(row);
+    let is_told = shared.iter().any(|one| one.0 == head);
+    let head = if is_told { judgement.call.to_string() } else { head };
     lines.extend(
         crate::widgets::wrap(&head, width)
             .into_iter()

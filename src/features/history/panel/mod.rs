@@ -174,9 +174,13 @@ fn empty(state: &History, mut on: Surface<'_>) {
             _ => _ = row.pen().skip(2).put(line, look.style(Role::Text)),
         }
     }
-    for line in more {
-        let role = if line.starts_with("warpscope") { Role::Accent } else { Role::Muted };
-        on.cut_top(1).pen().skip(2).put(line, look.style(role));
+    let width = usize::from(on.area.width.saturating_sub(2)).max(1);
+    for text in more {
+        let role = if text.starts_with("warpscope") { Role::Accent } else { Role::Muted };
+        let lines = if text.is_empty() { vec![String::new()] } else { wrap(text, width) };
+        for line in lines {
+            on.cut_top(1).pen().skip(2).put(&line, look.style(role));
+        }
     }
 }
 
