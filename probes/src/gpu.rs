@@ -30,7 +30,7 @@ readings! {
         name: String = "name", "Product name as the driver gives it.";
         uuid: String = "UUID", "Identifier of the board; stays the same across reboots.";
         pci_bus_id: String = "PCI address", "Domain:bus:device.function.";
-        pci_device_id: u32 = "PCI device", "PCI device id, without the vendor half.";
+        pci_device_id: u32 = "PCI device", "PCI device id.";
         pci_subsystem_id: u32 = "PCI subsystem", "PCI subsystem id, board vendor in the low half.";
         architecture: String = "architecture", "Architecture name, such as Hopper.";
         sm: Sm = "compute capability", "What kernels are compiled for.";

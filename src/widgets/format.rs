@@ -135,9 +135,11 @@ impl Units {
     pub fn bytes_of(self, used: Option<f64>, total: f64) -> Short {
         or_absent(sane(total), |total| {
             let (unit, factor) = unit(self.scale(), total, 1);
+            let digits = usize::from(unit != "B");
             let used = used.and_then(sane);
-            let used = or_absent(used, |used| Short::of(format_args!("{:.1}", used / factor)));
-            Short::of(format_args!("{used} / {:.1} {unit}", total / factor))
+            let used =
+                or_absent(used, |used| Short::of(format_args!("{:.digits$}", used / factor)));
+            Short::of(format_args!("{used} / {:.digits$} {unit}", total / factor))
         })
     }
 
@@ -161,6 +163,7 @@ impl Units {
             ("B/s", Ok(speed)) => rate(speed).to_string(),
             (Celsius::UNIT, Ok(degrees)) => self.celsius(degrees, glyphs).to_string(),
             ("", _) => text.to_owned(),
+            ("%", _) => format!("{text}%"),
             _ => format!("{text} {unit}"),
         }
     }

@@ -37,7 +37,10 @@ pub(super) fn text(answer: &Answer, style: Style) -> String {
 }
 
 fn unknown(answer: &Answer) -> String {
-    let mut text = format!("Cause unknown: none of {} lines fits a known error.\n", answer.lines);
+    let mut text = match answer.lines {
+        1 => "Cause unknown: the line fits no known error.\n".to_owned(),
+        lines => format!("Cause unknown: none of {lines} lines fits a known error.\n"),
+    };
     if let Some(look) = &answer.look {
         _ = writeln!(text, "The text only reports a failure elsewhere: {look}.");
     }

@@ -284,7 +284,7 @@ fn held_clocks(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
     if has_slow && !age.is_empty() {
         rows.push(Row::new(
             "read",
-            format!("time below full clocks and NVLinks {age}"),
+            format!("{age}: the times below full clocks, and NVLinks"),
             Role::Absent,
         ));
     }
@@ -293,8 +293,10 @@ fn held_clocks(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
         rows.push(Row::new(share.reason.words(), text, Role::Text));
     }
     for violation in &gpu.throttle.violations {
-        let text =
-            format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
+        let text = format!(
+            "held the clocks down for {:.1} s since the driver was loaded",
+            violation.seconds.0
+        );
         rows.push(Row::new(violation.policy.replace('_', " "), text, Role::Text));
     }
     rows

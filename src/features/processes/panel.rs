@@ -91,8 +91,11 @@ pub(crate) fn render(view: &Processes, shared: &Shared, mut on: Surface<'_>) {
     let rows = view.rows(&shared.frame);
     let all = &shared.frame.processes;
     let shown = distinct(rows.iter().map(|row| all[row.at].pid));
-    let title =
+    let mut title =
         format!("{shown} of {}", counted(distinct(all.iter().map(|one| one.pid)), "process"));
+    if rows.len() > shown {
+        title += &format!(" in {}", counted(rows.len(), "row"));
+    }
     let filter = format!("/{}", view.filter.text);
     let mut right = vec![look.piece(&title, Role::Muted)];
     if !view.filter.text.is_empty() {

@@ -86,7 +86,10 @@ fn write(w: &mut PageWriter<'_>, answer: &Answer) {
     if !answer.problems.is_empty() {
         return;
     }
-    let text = format!("None of the {} lines fits a known error.", answer.lines);
+    let text = match answer.lines {
+        1 => "The line fits no known error.".to_owned(),
+        lines => format!("None of the {lines} lines fits a known error."),
+    };
     w.labelled("unknown", &text, Role::Warn);
     if let Some(look) = &answer.look {
         w.labelled(
@@ -96,7 +99,12 @@ fn write(w: &mut PageWriter<'_>, answer: &Answer) {
         );
     }
     let report = "warpscope explain FILE --here --markdown";
-    w.pasted("report", report, w.look.style(Role::Good));
+    w.labelled(
+        "more",
+        "What an issue about it should tell, with the facts of this machine:",
+        Role::Text,
+    );
+    w.pasted("", report, w.look.style(Role::Good));
 }
 
 fn problem_of(w: &mut PageWriter<'_>, problem: &Problem, is_first: bool) {

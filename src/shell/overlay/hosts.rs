@@ -108,7 +108,7 @@ fn row(frame: &Frame, widest: usize, units: Units, glyphs: &Glyphs) -> String {
     let processes = counted(frame.processes.len(), "process");
     let (count, times) = (load.gpus, glyphs.times);
     format!(
-        "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>12}  {count} {times} {kind}"
+        "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>13}  {count} {times} {kind}"
     )
 }
 

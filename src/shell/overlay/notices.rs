@@ -57,6 +57,7 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Titled {
         lines.extend(steps(notice, look, width));
         lines.push(Line::default());
     }
+    lines.pop_if(|last| last.width() == 0);
     if lines.is_empty() {
         lines.push(Line::styled("No problems found.", look.style(Role::Good)));
     }
