@@ -18,7 +18,7 @@ pub(crate) const GRAPH_LEAST: u16 = 3;
 /// From this many lines on a graph is easy to read: with its name and times three or four of them are the curve's.
 pub(crate) const GRAPH_GOOD: u16 = 6;
 /// Most lines the graphs of one card take.
-pub(crate) const GRAPH_MOST: u16 = 18;
+pub(crate) const GRAPH_MOST: u16 = 36;
 
 /// Columns of a load in percent.
 const LOAD: u16 = 5;

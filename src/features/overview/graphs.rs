@@ -16,6 +16,8 @@ const AXIS_FROM: u16 = 4;
 const WIDTH: u16 = 36;
 /// Most graphs beside each other.
 const MOST: usize = 8;
+/// From this height on they stand in two rows.
+const TWO_ROWS: u16 = 16;
 
 /// Draws the tracks that have values, as many beside each other as fit; `reading` is so many steps before now. Tells whether there is one
 /// that no summary shows.
@@ -27,11 +29,18 @@ pub(super) fn render(
     let span = shared.display.span;
     let wanted = TRACKS.iter().filter(|spec| shared.display.has_graph(spec.track));
     let known = wanted.filter(|spec| shared.store.has_span(&card.key, spec.track, span));
-    let most = usize::from(on.area.width / WIDTH).clamp(1, MOST);
-    let shown: Vec<_> = known.take(most).collect();
-    let places = columns(on.area, shown.len() as u16, 2);
-    for (spec, place) in shown.iter().zip(places) {
-        graph(shared, (card, spec, reading), on.at(place));
+    let beside = usize::from(on.area.width / WIDTH).clamp(1, MOST);
+    let known: Vec<_> = known.collect();
+    let rows = if known.len() > 1 && on.area.height >= TWO_ROWS { 2 } else { 1 };
+    let shown = &known[..known.len().min(beside * rows)];
+    let beside = shown.len().div_ceil(rows).max(1);
+    let rows = shown.len().div_ceil(beside) as u16;
+    for (at, specs) in shown.chunks(beside).enumerate() {
+        let rest = rows - at as u16;
+        let line = on.cut_top(on.area.height / rest.max(1)).area;
+        for (spec, place) in specs.iter().zip(columns(line, beside as u16, 2)) {
+            graph(shared, (card, spec, reading), on.at(place));
+        }
     }
     shown.iter().any(|spec| spec.is_detail)
 }
