@@ -77,7 +77,6 @@ roles! {
     TempHigh "temp_high" <- Bad [] "Temperature, at the limit.";
     Graph "graph" <- Accent [] "A graph, and the top of its gradient.";
     GraphLow "graph_low" <- Graph [] "The foot of a graph's gradient.";
-    GraphSecond "graph_2" <- Warn [DIM] "A second series in the same graph.";
     Fp64 "fp64" <- Muted [] "Number format: 64-bit floating point.";
     Fp32 "fp32" <- Info [] "Number format: 32-bit floating point.";
     Tf32 "tf32" <- Fp32 [] "Number format: TF32.";
