@@ -21,7 +21,7 @@ pub(crate) use self::call::{Answer, call};
 use crate::commands::cli::{CliError, Options, Result};
 use crate::config::args;
 use crate::io::source::hosts::{HostName, Ssh};
-use crate::worker::fits;
+use crate::text::fits;
 
 /// Most hosts at once: each is a process here.
 const MOST: usize = 256;

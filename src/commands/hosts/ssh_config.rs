@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpscope_probes::bounded::{self, Accept};
 
-use crate::worker::fits;
+use crate::text::fits;
 
 /// Longest configuration that is read, and how deep files include others.
 const LONGEST: u64 = 1 << 20;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use warpscope_probes::bounded;
 
 use crate::io::sink::history::Fnv;
-use crate::worker::fits;
+use crate::text::fits;
 
 /// Time between two looks.
 pub(crate) const LOOK: Duration = Duration::from_millis(300);

@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::fits;
+
 /// Names with `*` for any letters and `?` for one, separated by commas. None at all means everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -32,36 +34,6 @@ impl fmt::Display for Globs {
             if words.is_empty() { "everything".to_owned() } else { words.join(", ") }.as_str(),
         )
     }
-}
-
-/// Whether a name fits a pattern in which `*` stands for any letters and `?` for one. Goes back to the last `*` only, so time is at most
-/// the product of the lengths.
-pub fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    let mut star = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(letter) if *letter == '?' || *letter == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            _ => match star {
-                Some((at, taken)) => {
-                    star = Some((at, taken + 1));
-                    p = at + 1;
-                    n = taken + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|letter| *letter == '*')
 }
 
 #[cfg(test)]

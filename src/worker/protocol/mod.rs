@@ -14,7 +14,7 @@ mod sampling;
 
 pub use command::{Acquire, Command, ModelSize, Timing, TimingMode};
 pub use event::{Ceiling, FirstBad, Hello, PathReport, PathSamples, WorkerEvent};
-pub use glob::{Globs, fits};
+pub use glob::Globs;
 pub use goal::{ArmReport, GoalReport, JudgedGoal, Strain};
 pub use gpu_report::{
     AutotuneRun, Candidate, CaseReport, DeviceHere, Holding, KernelReport, LeftOut, ListedGoal,
