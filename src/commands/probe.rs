@@ -53,7 +53,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-/// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted_rules or a device was not probed to
+/// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted or a device was not probed to
 /// the end; 3: there is no GPU.
 pub(crate) fn run(options: &Options) -> Result<Exit> {
     let exe = std::env::current_exe()?;

@@ -36,7 +36,7 @@ use crate::worker::{
 
 /// How long NVML may show the utilization of a process that has ended: it is a mean over up to a second, and on an H200 92% were still shown when the
 /// next command looked.
-const UTILISATION_LAGS: Duration = Duration::from_secs(3);
+const UTILIZATION_LAGS: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Why nothing more is tried.
@@ -175,7 +175,7 @@ pub(crate) fn blocker_in(
     if options.get(&args::ANYWAY) || here.device.simulated {
         return None;
     }
-    let until = Instant::now() + UTILISATION_LAGS.min(limits(options).busy);
+    let until = Instant::now() + UTILIZATION_LAGS.min(limits(options).busy);
     let again = || {
         thread::sleep(LOOK_AGAIN);
         (Instant::now() < until).then(|| seen(first_frame_of(options).ok().as_ref(), here))
