@@ -241,7 +241,7 @@ impl Ran for DeviceResult {
         }
         writeln!(out)?;
         let width = self.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
-        writeln!(out, "{:<width$}  cases  worst error  self   by", "kernel")?;
+        writeln!(out, "{:<width$}  cases  worst error  result   by", "kernel")?;
         for row in &self.kernels {
             let error =
                 row.worst_error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));

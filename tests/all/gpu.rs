@@ -202,6 +202,7 @@ fn a_device_that_others_use_is_left_alone_unless_told() {
     assert!(ended.out.contains("2 kernels: 2 not run"), "{ended}");
     let ended = run(&stage, &["selftest", "--gpu", "--kernel", FEW, "--anyway"]);
     assert_eq!(ended.code, Some(0), "{ended}");
+    assert!(ended.out.contains("  cases  worst error  result   by"), "{ended}");
 }
 
 #[test]
