@@ -454,7 +454,7 @@ mod tests {
         let abouts = |reasons: Vec<ClockReason>| {
             let mut gpu = Gpu { presence: Presence::Present, ..Gpu::default() };
             gpu.vitals.power_w = Watts(300.0).into();
-            gpu.vitals.ecc_uncorrected_volatile = 0.into();
+            gpu.vitals.ecc_uncorrected_volatile = 0_u64.into();
             gpu.throttle.active = reasons.into();
             state(&gpu, writing).iter().map(|fact| fact.about).collect::<Vec<_>>()
         };
