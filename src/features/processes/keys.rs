@@ -35,10 +35,7 @@ impl Processes {
     fn ask_signal(&mut self, shared: &Shared) -> Vec<Effect> {
         match (sends_none(shared), self.selected(&shared.frame)) {
             (Some(why), _) => say(why),
-            (None, Some(process)) => {
-                let process = process.clone();
-                self.ask_signal_to(&process, shared)
-            }
+            (None, Some(process)) => self.ask_signal_to(process, shared),
             (None, None) => Vec::new(),
         }
     }
