@@ -517,6 +517,19 @@ fn without_colour_the_selection_and_the_tab_are_reversed() {
 }
 
 #[test]
+fn what_changes_the_meaning_of_values_is_shown_before_titles() {
+    for width in [60, 80, 100] {
+        let mut app = played("synthetic-t4");
+        press(&mut app, "space");
+        let text = svg::text(&drawn(&app, &plain(), (width, 24)));
+        let head = text.lines().next().expect("a header");
+        assert!(head.contains("replay") && head.contains("frozen"), "{width}: {head}");
+        let foot = text.lines().last().expect("a footer");
+        assert!(foot.contains("space go on"), "{width}: {foot}");
+    }
+}
+
+#[test]
 fn a_suspended_gpu_is_not_called_idle() {
     let mut frame = recorded("synthetic-t4").remove(0);
     frame.gpus[0].presence = Presence::Suspended;
