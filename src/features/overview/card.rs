@@ -25,7 +25,11 @@ const LOAD: u16 = 5;
 
 /// Whether there is something to draw a history of.
 pub(crate) fn has_graph(card: &Card) -> bool {
-    matches!(card.presence, Presence::Present | Presence::Lost)
+    match card.presence {
+        Presence::Present => true,
+        Presence::Lost => card.has_history,
+        Presence::WhatIf | Presence::Suspended | Presence::Starting => false,
+    }
 }
 
 /// Lines a card needs, frame included.

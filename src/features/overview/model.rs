@@ -10,6 +10,7 @@ use warpscope_probes::{Gpu, Reading, Scalar, Timestamp};
 use crate::engine::{Outcome, Verdict};
 use crate::features::Shared;
 use crate::features::shared::{GpuDecode, Judged};
+use crate::store::TRACKS;
 use crate::widgets::Amount;
 use crate::widgets::format::{self, Units};
 use crate::widgets::glyphs::Glyphs;
@@ -104,6 +105,8 @@ pub(super) struct Card {
     pub facts: Vec<String>,
     /// Whether a device is behind it.
     pub presence: Presence,
+    /// Whether it ever told of itself.
+    pub has_history: bool,
     /// GPU utilization.
     pub load: Meter,
     /// Memory in use.
@@ -136,6 +139,9 @@ pub(crate) fn cards(shared: &Shared, glyphs: &Glyphs) -> Vec<Card> {
             card.decode = shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at));
             card.summary.is_awaited = shared.awaits_rules;
         }
+        card.has_history = TRACKS
+            .iter()
+            .any(|spec| shared.store.has_span(&gpu.key, spec.track, shared.display.span));
         card.is_alerted =
             shared.unread.iter().any(|alert| alert.gpu.as_deref() == Some(gpu.key.as_str()));
         card
@@ -162,6 +168,7 @@ fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, writing: Writing<'_>
         is_alerted: false,
         facts: facts(gpu, writing.units),
         presence: gpu.presence,
+        has_history: false,
         load: load(gpu),
         memory: memory(gpu, writing.units),
         state: state(gpu, writing),
