@@ -151,8 +151,9 @@ fn latent(keys: &Keys<'_>, name: &str, parts: &mut Parts) -> Option<Attention> {
     let index_dim = indexer(keys, hidden, compressed, &mut add);
     let key_dim = plain + rope;
     if keeps_heads(keys) {
-        // vLLM pads values to the size of keys (`minicpm3.py`).
-        let (heads, kv_heads, value_dim) = (queries, queries, value.max(key_dim));
+        // vLLM pads values to the size of keys (`minicpm3.py`), llama.cpp does not.
+        let padded = if keys.kind() == "minicpm3" { key_dim } else { value };
+        let (heads, kv_heads, value_dim) = (queries, queries, value.max(padded));
         return Some(Attention::Heads {
             heads,
             kv_heads,
