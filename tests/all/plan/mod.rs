@@ -2,6 +2,7 @@
 
 mod dimensions;
 mod draw;
+mod edges;
 mod memory;
 mod properties;
 mod reports;
