@@ -113,7 +113,7 @@ impl Names {
         if card.is_alerted {
             pen.glyph(look.glyphs.warning, look.style(Role::Warn)).skip(1);
         }
-        let index = format!("{at:>1$}", self.digits);
+        let index = format!("{at:>digits$}", digits = self.digits);
         match usize::from(self.room) > self.digits + 4 {
             true => pen.fit(&format!("{index} {}", card.short()), style),
             false => pen.put(&index, style),
