@@ -83,7 +83,8 @@ fn notice(shared: &Shared, most: u16, on: &mut Surface<'_>) {
         return;
     };
     let notice = Notice { look: on.look, severity, text: &text };
-    let lines = cut_top(&mut on.area, notice.height(on.area.width.saturating_sub(2)).min(most));
+    let rows = notice.height(on.area.width.saturating_sub(2)).min(most);
+    let lines = cut_top(&mut on.area, rows);
     on.at(inset(lines)).draw(&notice);
 }
 
