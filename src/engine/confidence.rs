@@ -63,12 +63,18 @@ fn open_settings<'s>(answer: &'s Answer<'_>) -> impl Iterator<Item = (&'s str, &
     answer.question.config.asked().filter(move |(key, _)| !named(key))
 }
 
-fn uncovered(answer: &Answer<'_>) -> Option<String> {
-    let open: Vec<String> =
-        open_settings(answer).map(|(key, value)| format!("{key} {value}")).collect();
+fn uncovered(answer: &Answer<'_>) -> Vec<String> {
     let id = &answer.question.framework;
-    let framework = answer.base.framework(id).map_or(id, |one| &one.name);
-    (!open.is_empty()).then(|| format!("no rule of {framework} names {}", open.join(" or ")))
+    let framework = answer.base.framework(id);
+    let name = framework.map_or(id, |one| &one.name);
+    let is_part = framework.is_some_and(|one| one.common_models.is_empty());
+    let (models, open): (Vec<_>, Vec<_>) =
+        open_settings(answer).partition(|(key, _)| is_part && *key == "model_type");
+    let part = models.iter().map(|(_, model)| format!("{name} is one part of what runs {model}"));
+    let open: Vec<String> = open.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    let silent =
+        (!open.is_empty()).then(|| format!("no rule of {name} names {}", open.join(" or ")));
+    part.chain(silent).collect()
 }
 
 /// The rules that an answer rests on: those that let it run, and those that say what is run.

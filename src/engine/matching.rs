@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
-    DeviceFacts, Effect, MODELS, Rule, RuleBase, Settings, Side, Version,
+    DeviceFacts, Effect, MODELS, OTHER_MODEL, Rule, RuleBase, Settings, Side, Version,
 };
 
 use super::age::Age;
@@ -132,6 +132,7 @@ impl<'a> Plan<'a> {
     fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
         let framework = &self.question.framework;
         let uncommon = uncommon_model(self.base, framework, settings).is_some();
+        let as_other = any_other_model(self.base, framework, settings);
         let mut candidates = Vec::new();
         let mut gather = |id: &str, version: Option<&Version>, settings: &Settings, own: bool| {
             for rule in self.base.rules_of(id) {
@@ -146,7 +147,7 @@ impl<'a> Plan<'a> {
                 candidates.push(Candidate { rule, own, whole, certain });
             }
         };
-        gather(framework, self.version.as_ref(), settings, true);
+        gather(framework, self.version.as_ref(), as_other.as_ref().unwrap_or(settings), true);
         gather(MODELS, None, settings, false);
         for (key, value) in settings.packages().filter(|(key, _)| key != framework) {
             gather(key, value.parse().ok().as_ref(), &settings.of_package(key), false);
@@ -299,9 +300,17 @@ impl<'a> RuleMatches<'a> {
     }
 }
 
-/// The model asked about, where it has kernels of its own in this framework.
+/// The model asked about, where this framework does not list it.
 fn uncommon_model<'s>(base: &RuleBase, framework: &str, settings: &'s Settings) -> Option<&'s str> {
     base.framework(framework)?.uncommon_model(settings)
+}
+
+/// The configuration with any other model, where the framework neither lists the one asked about nor has a rule that names it.
+fn any_other_model(base: &RuleBase, framework: &str, settings: &Settings) -> Option<Settings> {
+    let model = uncommon_model(base, framework, settings)?;
+    let named = base.rules_of(framework).any(|rule| rule.selector.names("model_type", model));
+    let other = Settings::new([("model_type", OTHER_MODEL)]).ok()?;
+    (!named).then(|| settings.with(&other))
 }
 
 /// The candidates that apply to this device, less those another one overrides.

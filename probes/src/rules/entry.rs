@@ -279,8 +279,8 @@ pub struct Framework {
     pub packages: Vec<String>,
     /// Whether it keeps weights that do not fit on the GPU in the memory of the machine without being told to.
     pub spills: bool,
-    /// Values of `model_type` whose models need no kernels but those every model has. Of any other only a rule that names it says that it
-    /// works; of every model where the list is empty.
+    /// Values of `model_type` that it has code for, and whose models need no kernels but those every model has. Of any other only a rule
+    /// that names it says that it works. Software that computes parts of any model has an empty list.
     pub common_models: Vec<String>,
     /// Values of `model_type` whose checkpoints bring layers of their own that draft tokens (multi-token prediction), which it runs.
     pub draft_layers: Vec<String>,
@@ -295,7 +295,7 @@ pub struct Framework {
 }
 
 impl Framework {
-    /// The `model_type` asked about, where its models have kernels of their own.
+    /// The `model_type` asked about, where it is not listed.
     pub fn uncommon_model<'a>(&self, settings: &'a Settings) -> Option<&'a str> {
         let model = settings.get("model_type").filter(|_| !self.common_models.is_empty())?;
         (!self.common_models.iter().any(|one| one == model)).then_some(model)

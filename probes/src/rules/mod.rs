@@ -22,7 +22,8 @@ pub use entry::{
 };
 pub use file::PLACEHOLDERS;
 pub use keys::{
-    ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,
+    ANY_VERSION, Choice, KEYS, Kind, OTHER_MODEL, Selector, Settings, check_value, dtype_id,
+    kind_of,
 };
 pub use range::{NumberRange, SmSet, VersionRange};
 pub use text::Text;

@@ -156,6 +156,9 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
     }
 }
 
+/// What a rule calls any model that its framework neither lists nor has a rule for.
+pub const OTHER_MODEL: &str = "other";
+
 /// Version of a package that takes part in a version nobody named.
 pub const ANY_VERSION: &str = "any";
 
