@@ -38,6 +38,7 @@ mod inspect;
 #[cfg(target_os = "linux")]
 mod inspect_processes;
 mod judges;
+mod models;
 #[cfg(target_os = "linux")]
 mod nvml;
 mod plan;
