@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpscope_probes::rules::{Cost, Framework, RuleBase, Settings};
+use warpscope_probes::rules::{Cost, Framework, OTHER_MODEL, Rule, RuleBase, Settings};
 
 use super::{Attempt, start_command};
 use crate::engine::plan::requantized;
@@ -28,7 +28,9 @@ const CARRIED: &[&str] = &[
 /// Frameworks that serve a model and take it as it is, where the one asked about does not; else those that take it in another format.
 pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let (base, question) = (attempt.answer.base, attempt.answer.question);
-    if !serves(base.framework(&question.framework)?) {
+    let other = |rule: &Rule| rule.selector.names("model_type", OTHER_MODEL);
+    let loads_no_such_model = attempt.answer.decision.rule.is_some_and(other);
+    if !loads_no_such_model && !serves(base.framework(&question.framework)?) {
         return None;
     }
     let others = || base.frameworks().iter().filter(|one| one.id != question.framework);
