@@ -67,7 +67,8 @@ pub struct Cause {
     pub probe: Vec<String>,
     /// The cause in one sentence. `{name}` is a fact; a part in `<<…>>` is left out where a fact in it is unknown.
     pub because: String,
-    /// What to do, each a command or a step; the same slots, and one whose fact is unknown is left out.
+    /// What to do, each a command or a step; the same slots, and one whose fact is unknown is left out. One for some programs or systems only
+    /// begins with the words a text must have for it: `/ollama/ COMMAND`, or must not: `!/ollama/ COMMAND`.
     pub fix: Vec<String>,
     /// What would settle it.
     #[serde(default)]
@@ -133,6 +134,14 @@ pub struct Echo {
     pub look: String,
 }
 
+/// What ordinary logs say in words of failures.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Benign {
+    /// Regular expressions; what they match is no sign of anything.
+    pub text: Vec<String>,
+}
+
 /// Everything the files say.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorBase {
@@ -146,6 +155,8 @@ pub struct ErrorBase {
     pub lookups: Vec<Lookup>,
     /// Lines that are never a cause.
     pub echoes: Vec<Echo>,
+    /// What is not looked at.
+    pub benign: Vec<Benign>,
 }
 
 /// A table of a file as the build script leaves it.
@@ -158,6 +169,7 @@ struct Table {
     fact: Vec<Stated>,
     lookup: Vec<Lookup>,
     echo: Vec<Echo>,
+    benign: Vec<Benign>,
 }
 
 impl ErrorBase {
@@ -191,6 +203,7 @@ impl ErrorBase {
             self.stated.extend(table.fact);
             self.lookups.extend(table.lookup);
             self.echoes.extend(table.echo);
+            self.benign.extend(table.benign);
         }
         for cause in &mut self.causes[begin..] {
             cause.class.clone_from(&class);

@@ -132,6 +132,8 @@ const CLOSE: f64 = 1.5;
 const TELLING: f64 = 5.5;
 /// The least score worth an answer.
 const LEAST: f64 = 2.5;
+/// The same where single words are all there is: more than one thing has to speak for it.
+const LEAST_OF_A_WORD: f64 = 3.3;
 /// The least score of another problem in the same text.
 const LEAST_BESIDE: f64 = 8.0;
 /// Problems and look-alikes told.
@@ -139,7 +141,8 @@ const MOST: usize = 4;
 
 /// Problems of groups of candidates.
 pub(super) fn problems(mut groups: Vec<Vec<Candidate>>, digest: &Digest) -> Vec<Problem> {
-    groups.retain(|group| group.first().is_some_and(|best| best.rank() >= LEAST));
+    let least = |best: &Candidate| if best.is_weak { LEAST_OF_A_WORD } else { LEAST };
+    groups.retain(|group| group.first().is_some_and(|best| best.rank() >= least(best)));
     let earliest = groups.iter().map(|group| group[0].first_line()).min().unwrap_or_default();
     let rank = |group: &[Candidate]| {
         group[0].rank() + f64::from(u8::from(group[0].first_line() == earliest))
@@ -169,7 +172,7 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
     let confidence = match () {
         () if is_close => Confidence::OneOfTwo,
         () if best.is_decided => Confidence::Settled,
-        () if best.rank() < TELLING => Confidence::OneOfSeveral,
+        () if best.is_weak || best.rank() < TELLING => Confidence::OneOfSeveral,
         () => Confidence::Fits,
     };
     let rival = rival.filter(|_| is_close);
@@ -181,13 +184,13 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         cause: sentence(best),
         confidence,
         or: rival.map(|rival| format!("{}: {}", rival.cause.class, sentence(rival))),
-        or_fix: rival.and_then(|rival| command(rival.cause.fix.first()?, &rival.facts)),
+        or_fix: rival.and_then(|rival| command(rival.fixes.first()?, &rival.facts)),
         ask: asked(best, rival).filter(|_| confidence != Confidence::Settled),
         line: line.map_or(0, |line| line.number),
         quote: line.map(|line| line.text.chars().take(300).collect()).unwrap_or_default(),
         excluded: excluded(group, rival),
         facts: used(best),
-        fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
+        fix: best.fixes.iter().filter_map(|one| command(one, &best.facts)).collect(),
         probes: best.cause.probe.clone(),
         sources: best.cause.source.clone(),
         ..Problem::default()

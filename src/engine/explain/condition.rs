@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 
 use super::fact::{Facts, capability, version};
+use super::literal;
 
 /// What conditions are asked of.
 pub(super) struct Context<'a> {
@@ -49,12 +50,13 @@ impl<'a> Context<'a> {
         if let Some(known) = self.found.borrow().get(words) {
             return *known;
         }
-        let plain = |letter: char| letter.is_alphanumeric() || " _-|/:'=,".contains(letter);
-        let found = if words.chars().all(plain) {
-            words.split('|').any(|one| self.text.contains(&one.to_lowercase()))
-        } else {
-            Regex::new(&format!("(?i){words}")).is_ok_and(|regex| regex.is_match(&self.text))
+        let is_found = |one: &str| match is_plain(one) {
+            true => has(&self.text, &one.to_lowercase()),
+            false => {
+                Regex::new(&format!("(?i){one}")).is_ok_and(|regex| regex.is_match(&self.text))
+            }
         };
+        let found = literal::alternatives(words).into_iter().any(is_found);
         self.found.borrow_mut().insert(words.to_owned(), found);
         found
     }
@@ -103,6 +105,27 @@ impl<'a> Context<'a> {
             }
         }
     }
+}
+
+/// Whether an expression is only what it says.
+pub(super) fn is_plain(one: &str) -> bool {
+    one.chars().all(|letter| letter.is_alphanumeric() || " _-/:'=,".contains(letter))
+}
+
+/// Whether a text has a word. A short one counts only where it begins a word, and one of three signs where it ends there, too: `int4` is no T4.
+fn has(text: &str, word: &str) -> bool {
+    let is_joined = |one: Option<char>, other: Option<char>| {
+        one.zip(other).is_some_and(|(one, other)| {
+            (one.is_alphabetic() && other.is_alphabetic())
+                || (one.is_ascii_digit() && other.is_ascii_digit())
+        })
+    };
+    let (first, last) = (word.chars().next(), word.chars().next_back());
+    text.match_indices(word).any(|(at, _)| {
+        let begins = || !is_joined(text[..at].chars().next_back(), first);
+        let ends = || !is_joined(last, text[at + word.len()..].chars().next());
+        (word.len() > 4 || begins()) && (word.len() > 3 || ends())
+    })
 }
 
 /// The expression between two slashes.
@@ -166,6 +189,8 @@ mod tests {
             ("driver_cuda < 13.0", Some(true)),
             ("driver_cuda >= 12.10", Some(false)),
             ("/flashattention|xformers/", Some(true)),
+            ("/nt|orts/", Some(false)),
+            ("/only s/", Some(true)),
             ("!/ampere$/", Some(false)),
             ("zero", Some(false)),
             ("os = windows", Some(true)),

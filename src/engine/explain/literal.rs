@@ -22,7 +22,7 @@ pub(super) fn shortest(texts: &[String]) -> usize {
 }
 
 /// What stands between the bars outside of groups and classes.
-fn alternatives(expression: &str) -> Vec<&str> {
+pub(super) fn alternatives(expression: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut begin, mut at) = (0_usize, 0, 0);
     let bytes = expression.as_bytes();
@@ -128,7 +128,7 @@ fn closing(text: &str, at: usize) -> usize {
     text[at..].find('}').map_or(text.len(), |end| at + end + 1)
 }
 
-fn end_of_class(bytes: &[u8], open: usize) -> usize {
+pub(super) fn end_of_class(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while at < bytes.len() && bytes[at] != b']' {
         at += if bytes[at] == b'\\' { 2 } else { 1 };

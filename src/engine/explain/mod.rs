@@ -5,6 +5,8 @@
 //! hand, since most texts have several and what decides is often missing.
 
 mod answer;
+#[cfg(test)]
+mod audit;
 mod condition;
 mod fact;
 mod line;

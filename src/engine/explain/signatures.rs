@@ -24,13 +24,13 @@ pub(super) enum Owner {
 /// One expression, compiled when a line has its fixed text.
 pub(super) struct Expression {
     pub(super) owner: Owner,
-    written: &'static str,
+    pub(super) written: &'static str,
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl Expression {
     pub(super) fn regex(&self) -> Option<&Regex> {
-        let compile = || Regex::new(&format!("(?is){}", self.written)).ok();
+        let compile = || Regex::new(&format!("(?i){}", self.written)).ok();
         self.compiled.get_or_init(compile).as_ref()
     }
 }
@@ -42,6 +42,8 @@ pub(super) struct Signatures {
     /// Expressions of each fixed text of the automaton.
     users: Vec<Vec<usize>>,
     automaton: AhoCorasick,
+    /// What ordinary logs say in words of failures.
+    pub(super) benign: Regex,
 }
 
 impl Signatures {
@@ -82,7 +84,10 @@ impl Signatures {
             .kind(Some(AhoCorasickKind::DFA))
             .build(&texts)
             .expect("a few thousand short texts");
-        Self { base, expressions, users, automaton }
+        let benign: Vec<&str> =
+            base.benign.iter().flat_map(|one| &one.text).map(String::as_str).collect();
+        let benign = Regex::new(&format!("(?i){}", benign.join("|"))).expect("valid expressions");
+        Self { base, expressions, users, automaton, benign }
     }
 
     /// Expressions whose fixed text the line has, in order.

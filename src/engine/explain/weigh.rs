@@ -18,6 +18,10 @@ pub(super) struct Candidate {
     pub(super) lines: Vec<usize>,
     /// Facts of the text, the machine and its own groups.
     pub(super) facts: Facts,
+    /// What to do, of which the text says that it is for such a case.
+    pub(super) fixes: Vec<&'static str>,
+    /// Whether nothing but single words speak for it, as any text may have.
+    pub(super) is_weak: bool,
     /// Whether all it asks for is known and true.
     pub(super) is_decided: bool,
     /// Why it cannot be.
@@ -44,6 +48,7 @@ const CIRCUMSTANCE: f64 = 1.0;
 pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candidate> {
     let signatures = Signatures::builtin();
     let mut by_cause: BTreeMap<usize, (Vec<usize>, Facts)> = BTreeMap::new();
+    let is_strong = |at| hits.iter().any(|hit| hit.owner == Owner::Cause(at) && !hit.is_weak);
     for hit in hits {
         let Owner::Cause(at) = hit.owner else { continue };
         let (lines, own) = by_cause.entry(at).or_default();
@@ -60,6 +65,7 @@ pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candida
         if hits.iter().any(|hit| hit.owner == Owner::Circumstance(at)) {
             candidate.score += CIRCUMSTANCE;
         }
+        candidate.is_weak = !is_strong(at);
         candidate
     };
     by_cause.into_iter().map(weighed).collect()
@@ -104,7 +110,21 @@ fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context
     }
     is_decided |= is_certain(cause, &context);
     is_decided &= contradiction.is_none();
-    Candidate { cause, score, lines, facts, is_decided, contradiction, against }
+    let fixes = fixes(cause, &context);
+    let is_weak = false;
+    Candidate { cause, score, lines, facts, fixes, is_weak, is_decided, contradiction, against }
+}
+
+/// The fixes of a cause. One for some programs only begins with the condition under which it is told: `/ollama/ COMMAND`.
+fn fixes(cause: &'static Cause, context: &Context<'_>) -> Vec<&'static str> {
+    let told = |fix: &'static String| match fix.split_once("/ ") {
+        Some((condition, command)) if condition.starts_with(['/', '!']) => {
+            let holds = context.holds(&format!("{condition}/")) == Some(true);
+            holds.then_some(command)
+        }
+        _ => Some(fix.as_str()),
+    };
+    cause.fix.iter().filter_map(told).collect()
 }
 
 /// Whether a cause has checks, and all are known and true.
@@ -121,6 +141,8 @@ pub(super) fn certain(facts: &Facts) -> Vec<Candidate> {
         score: cause.weight,
         lines: Vec::new(),
         facts: facts.clone(),
+        fixes: fixes(cause, &context),
+        is_weak: false,
         is_decided: true,
         contradiction: None,
         against: Vec::new(),
