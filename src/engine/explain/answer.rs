@@ -6,6 +6,7 @@ use serde::Serialize;
 use warpscope_probes::errors::Question;
 
 use super::condition::{plain_name, words};
+use super::ending;
 use super::fact::{Facts, Origin};
 use super::reader::Digest;
 use super::signatures::Signatures;
@@ -171,6 +172,7 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
     let is_close = rival.is_some_and(|rival| best.rank() - rival.rank() < CLOSE);
     let confidence = match () {
         () if is_close => Confidence::OneOfTwo,
+        () if is_outdone(best, digest) => Confidence::OneOfSeveral,
         () if best.is_decided => Confidence::Settled,
         () if best.is_weak || best.rank() < TELLING => Confidence::OneOfSeveral,
         () => Confidence::Fits,
@@ -195,6 +197,13 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         sources: best.cause.source.clone(),
         ..Problem::default()
     }
+}
+
+/// Whether the text ends in an exception that this cause does not explain, while only logged lines speak for the cause.
+fn is_outdone(best: &Candidate, digest: &Digest) -> bool {
+    let Some(last) = ending::exception(digest) else { return false };
+    let is_raised = |line: &usize| *line >= last || ending::is_exception(&digest.lines[*line].text);
+    !best.lines.iter().any(is_raised)
 }
 
 fn title(class: &str) -> String {

@@ -8,6 +8,7 @@ mod answer;
 #[cfg(test)]
 mod audit;
 mod condition;
+mod ending;
 mod fact;
 mod line;
 mod literal;
