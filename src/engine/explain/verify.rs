@@ -28,9 +28,14 @@ pub(super) struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Takes the fixes out that fail by the rules, each with its reason. Commands of frameworks the text does not speak of come last.
+    /// Takes the fixes out that fail by the rules, each with its reason. Commands of frameworks the text does not speak of, and of another
+    /// operating system than its own, come last.
     pub(super) fn verify(&self, problem: &mut Problem) {
-        problem.fix.sort_by_key(|fix| self.started(fix).is_some_and(|one| !self.names(one)));
+        let system = system(self.text);
+        problem.fix.sort_by_key(|fix| {
+            self.started(fix).is_some_and(|one| !self.names(one))
+                || system.is_some_and(|system| is_of_another(fix, system))
+        });
         let Some(target) = self.target() else { return };
         let (mut kept, mut refuted) = (Vec::new(), Vec::new());
         for fix in std::mem::take(&mut problem.fix) {
@@ -120,6 +125,48 @@ impl Rules<'_> {
     }
 }
 
+/// An operating system as a text shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum System {
+    Linux,
+    Windows,
+}
+
+/// Signs of each, in lower case.
+const SIGNS: [(System, &[&str]); 2] = [
+    (
+        System::Windows,
+        &["c:\\", "d:\\", "e:\\", "winerror", ".dll", "microsoft windows", "windows 1"],
+    ),
+    (System::Linux, &["/usr/", "/home/", "/root/", "/opt/", "/lib/", ".so", "ubuntu", "linux"]),
+];
+
+/// How commands of each begin.
+const COMMANDS: [(System, &[&str]); 2] = [
+    (System::Windows, &["windows:", "wsl ", "winver"]),
+    (
+        System::Linux,
+        &[
+            "linux:", "sudo ", "export ", "ldconfig", "ldd ", "dpkg", "find /", "lsmod", "ls -l",
+            "arch:",
+        ],
+    ),
+];
+
+/// The operating system of a text; `None` where it has signs of none, or of both as under WSL.
+fn system(text: &str) -> Option<System> {
+    let has = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
+    let mut found = SIGNS.into_iter().filter(|(_, signs)| has(signs)).map(|(system, _)| system);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Whether a fix is a command of another operating system.
+fn is_of_another(fix: &str, system: System) -> bool {
+    let fix = fix.to_lowercase();
+    let is_of = |(_, heads): &(System, &[&str])| heads.iter().any(|head| fix.starts_with(head));
+    COMMANDS.iter().find(|row| is_of(row)).is_some_and(|row| row.0 != system)
+}
+
 fn has_word(text: &str, word: &str) -> bool {
     let ends = |letter: Option<char>| {
         !letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
@@ -161,6 +208,26 @@ mod tests {
             assert_eq!(refused(gpu, "0.8.5", text, fix), is_refused, "{fix} on {}", gpu.0);
         }
         assert!(!refused(("V100", "7.0"), "0.8.5", "no framework", "--dtype bfloat16"));
+    }
+
+    #[test]
+    fn commands_of_another_system_are_told_apart() {
+        for (text, want) in [
+            ("oserror: [winerror 126] c:\\torch\\lib\\a.dll", Some(System::Windows)),
+            ("file \"/usr/lib/python3/a.py\"", Some(System::Linux)),
+            ("/usr/lib/wsl/lib/libcuda.so on windows 11", None),
+            ("cuda error", None),
+        ] {
+            assert_eq!(system(text), want, "{text}");
+        }
+        for (fix, system, want) in [
+            ("sudo ldconfig", System::Windows, true),
+            ("sudo ldconfig", System::Linux, false),
+            ("Windows: a larger paging file", System::Linux, true),
+            ("pip install torch", System::Windows, false),
+        ] {
+            assert_eq!(is_of_another(fix, system), want, "{fix}");
+        }
     }
 
     #[test]
