@@ -34,8 +34,12 @@ const FOURTH: &str = include_str!("../explain/draw_4.jsonl");
 /// A fifth one, of 60, drawn over the same cells when the four had been mended for: then 43 were right, 10 unknown and 3 wrong and sure.
 const FIFTH: &str = include_str!("../explain/draw_5.jsonl");
 
-/// The class of a cause that no file has: nothing sure must be said.
-const NO_CLASS: &str = "other";
+/// A sixth one, of 60, drawn when the five had been mended for: then 40 were right, 7 unknown, 6 wrong of medium confidence and 7 wrong and sure.
+/// Two logs of thousands of lines are cut to their ends and the lines that had misled, as `cut` says.
+const SIXTH: &str = include_str!("../explain/draw_6.jsonl");
+
+/// The classes of a cause that no file has, and of a text without a failure: nothing sure must be said.
+const NO_CLASS: [&str; 2] = ["other", "none"];
 
 fn answer(text: &str, facts: &Facts) -> Answer {
     let mut reader = Reader::default();
@@ -57,13 +61,15 @@ impl Score {
     fn count(&mut self, thread: &Value, answer: &Answer) {
         let text = |key: &str| thread[key].as_str().unwrap_or_default();
         let Some(first) = answer.problems.first() else {
-            let is_right = text("cause_class") == NO_CLASS;
+            let is_right = NO_CLASS.contains(&text("cause_class"));
             self.class += usize::from(is_right);
             self.unknown += usize::from(!is_right);
             _ = writeln!(self.table, "{:28} unknown", text("id"));
             return;
         };
-        let is_class = first.class == text("cause_class");
+        let others = thread["also"].as_array().into_iter().flatten();
+        let is_class =
+            first.class == text("cause_class") || others.into_iter().any(|one| *one == first.class);
         let is_cause = is_class && first.subkind == text("subkind");
         self.class += usize::from(is_class);
         self.cause += usize::from(is_cause);
@@ -133,6 +139,7 @@ fn settled_threads_are_explained() {
         (THIRD, "drawn a third time", 85),
         (FOURTH, "drawn a fourth time", 80),
         (FIFTH, "drawn a fifth time", 85),
+        (SIXTH, "drawn a sixth time", 90),
     ] {
         for beside in [Beside::Nothing, Beside::Gpu, Beside::Report] {
             let (score, total) = score(threads, beside);
