@@ -1,7 +1,8 @@
 //! Samples that were drawn before asking, planned as users ask: by the name of a model. Of those of 2026-11-27, 14 of 23 weights
 //! were within 3% at first, 13 of 16 caches within 10%, and 18 of 25 reports right, with 7 that failed said to fit. Of those of
 //! 2026-11-28, with other causes mended before, 20 of 26, 18 of 21 and 30 of 33, with 2 that failed said to fit, both of doubtful labels;
-//! 13 of 94 names were refused.
+//! 13 of 94 names were refused. Of a second one of that day 23 of 30, 21 of 22 and 22 of 26, with 2 that failed said to fit, one of a
+//! doubtful label; 29 of 109 rows were refused.
 
 use warpscope::engine::plan::{
     Demand, Fits, Framework, KvFormat, Parallel, Plan, Range, Tuning, independent, plan, release,
@@ -14,6 +15,8 @@ const MEMORY: &str = include_str!("../../plan/draw_2711_memory.csv");
 const FIT: &str = include_str!("../../plan/draw_2711_fit.csv");
 const LATER_MEMORY: &str = include_str!("../../plan/draw_2811_memory.csv");
 const LATER_FIT: &str = include_str!("../../plan/draw_2811_fit.csv");
+const LAST_MEMORY: &str = include_str!("../../plan/draw_2811b_memory.csv");
+const LAST_FIT: &str = include_str!("../../plan/draw_2811b_fit.csv");
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The model of a row: as it was asked, or in its format, as its repository would be called.
@@ -98,7 +101,9 @@ fn planned(row: &Row<'_>) -> Option<(Plan, Demand, Model)> {
 fn said(row: &Row<'_>) -> Option<Range> {
     let (plan, demand, model) = planned(row)?;
     let is_uneven = |run: &LayerRun| match run.attention {
-        Attention::Recurrent { .. } | Attention::Latent { in_flight: 1.., .. } => true,
+        // SGLang keeps states in a pool of their own.
+        Attention::Recurrent { .. } => row["framework"] != "sglang",
+        Attention::Latent { in_flight: 1.., .. } => true,
         Attention::Heads { window, .. } => window.is_some() && row.contains_key("spelling"),
         _ => false,
     };
@@ -154,7 +159,9 @@ fn near(table: &str) -> [usize; 2] {
 
 #[test]
 fn memory_of_the_samples() {
-    for (table, weights, caches) in [(MEMORY, 18, 14), (LATER_MEMORY, 25, 22)] {
+    for (table, weights, caches) in
+        [(MEMORY, 18, 14), (LATER_MEMORY, 25, 22), (LAST_MEMORY, 29, 25)]
+    {
         let near = near(table);
         assert!(near[0] >= weights && near[1] >= caches, "{near:?}");
     }
@@ -197,7 +204,7 @@ fn foretold(table: &str) -> (usize, usize) {
 
 #[test]
 fn reports_of_the_samples() {
-    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 36, 1)] {
+    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 36, 1), (LAST_FIT, 26, 3)] {
         let (right, promised) = foretold(table);
         assert!(right >= least && promised <= most, "{right}, {promised}");
     }
