@@ -67,9 +67,8 @@ impl Score {
             _ = writeln!(self.table, "{:28} unknown", text("id"));
             return;
         };
-        let others = thread["also"].as_array().into_iter().flatten();
-        let is_class =
-            first.class == text("cause_class") || others.into_iter().any(|one| *one == first.class);
+        let mut others = thread["also"].as_array().into_iter().flatten();
+        let is_class = first.class == text("cause_class") || others.any(|one| *one == first.class);
         let is_cause = is_class && first.subkind == text("subkind");
         self.class += usize::from(is_class);
         self.cause += usize::from(is_cause);

@@ -50,6 +50,9 @@ const TELLING: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
+/// Bytes of a text that is long enough to have such lines itself; each costs as much time as fifty others.
+const LONG: usize = 4200;
+
 #[derive(Deserialize)]
 struct Block {
     name: String,
@@ -109,7 +112,9 @@ fn is_kept(alone: Option<&Problem>, beside: Option<&Problem>) -> bool {
 #[test]
 fn an_error_keeps_its_cause_whatever_stands_beside_it() {
     let rows = TEXTS.iter().flat_map(|texts| texts.lines());
-    let rows: Vec<Value> = rows.map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let rows = rows.map(|line| serde_json::from_str(line).expect("JSON"));
+    let is_short = |row: &Value| row["error_text"].as_str().is_some_and(|one| one.len() < LONG);
+    let rows: Vec<Value> = rows.filter(is_short).collect();
     let blocks = blocks(HEALTHY);
     let changed = |row: &Value| -> Vec<(String, String)> {
         let error = row["error_text"].as_str().expect("a text");
