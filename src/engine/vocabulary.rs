@@ -22,15 +22,16 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
     ("attention", &["sage", "sageattn", "sageattention"], &["sageattention", "sageattn", "sage"]),
     ("kv_cache", &["fp8", "e4m3", "fp8e4m3", "fp8e4m3fn"], &["fp8e4m3", "fp8"]),
     ("kv_cache", &["e5m2", "fp8e5m2"], &["fp8e5m2"]),
-    ("kv_cache", &["8bit", "int8", "q8", "q80"], &["int8", "q8", "q80"]),
-    ("kv_cache", &["4bit", "int4", "q4", "q40"], &["int4", "q4", "q40"]),
+    ("kv_cache", &["8", "8bit", "int8", "q8", "q80"], &["int8", "q8", "q80"]),
+    ("kv_cache", &["4", "4bit", "int4", "q4", "q40"], &["int4", "q4", "q40"]),
     ("kv_cache", &["f16", "fp16", "float16", "half"], &["fp16", "f16", "float16"]),
     ("kv_cache", &["bf16", "bfloat16"], &["bf16", "bfloat16"]),
-    ("quantization", &["bnb4bit", "loadin4bit", "qlora"], &["nf4"]),
+    ("quantization", &["bitsandbytesnf4", "bnb4bit", "loadin4bit", "qlora"], &["nf4"]),
     ("quantization", &["bnb8bit", "loadin8bit", "int8"], &["llmint8"]),
     ("quantization", &["bnb", "bitsandbytes"], &["bitsandbytes", "bnb", "nf4"]),
     ("quantization", &["int4", "w4a16"], &["w4a16", "int4"]),
-    ("quantization", &["w4a16"], &["int4weightonly"]),
+    // TensorRT-LLM's convert_checkpoint.py: --use_weight_only --weight_only_precision int4.
+    ("quantization", &["int4", "w4a16"], &["int4weightonly"]),
     ("quantization", &["w8a16"], &["int8weightonly"]),
     ("quantization", &["w8a8"], &["w8a8int8", "int8smoothquant"]),
     ("quantization", &["float8"], &["float8dynamic", "fp8"]),
@@ -40,6 +41,7 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
         &["fp8", "w8a8fp8", "fp8e4m3", "float8dynamic"],
     ),
     ("quantization", &["nvfp4", "modeloptfp4"], &["nvfp4", "modeloptfp4"]),
+    ("model_type", &["ltx", "ltx2", "ltxvideo"], &["ltxv"]),
     ("wheel", &["image", "container"], &["docker"]),
     ("wheel", &["pip", "wheel", "whl"], &["pypi"]),
     ("platform", &["win", "win10", "win11"], &["windows"]),
@@ -188,6 +190,9 @@ mod tests {
             ("transformers", "quantization", "load_in_8bit", Some("llm_int8")),
             ("autogptq", "quantization", "4bit", Some("4bit")),
             ("torchao", "quantization", "float8", Some("float8_dynamic")),
+            ("tensorrt-llm", "quantization", "int4", Some("int4_weight_only")),
+            ("torchao", "quantization", "int4", Some("int4")),
+            ("comfyui", "model_type", "LTX-2", Some("ltxv")),
             ("ktransformers", "wheel", "image", Some("docker")),
             ("xformers", "platform", "Win11", Some("windows")),
             // AWQ, GPTQ, NF4 or a format of their own: nobody can tell. Nor whether INT8 is of weights or of products.
@@ -205,7 +210,8 @@ mod tests {
     #[test]
     fn names_of_synonyms_are_plain() {
         for (key, said, names) in SYNONYMS {
-            assert!(CLOSED.contains(key) || ["platform", "wheel"].contains(key), "{key}");
+            let open = ["model_type", "platform", "wheel"];
+            assert!(CLOSED.contains(key) || open.contains(key), "{key}");
             for word in said.iter().chain(*names) {
                 assert_eq!(plain(word), **word);
             }

@@ -142,6 +142,22 @@ impl Row {
     }
 }
 
+/// Whether a model's name begins with that of a family, and goes on with something else: `GLM-5-FP8` is a `glm5`, `GLM-5.1` is not.
+fn is_of_family(model: &str, family: &str) -> bool {
+    let mut rest = model.strip_prefix("Meta-").unwrap_or(model).chars().peekable();
+    let mut letters = family.chars().filter(|letter| letter.is_alphanumeric()).peekable();
+    if letters.peek().is_none() {
+        return false;
+    }
+    for letter in letters {
+        while rest.next_if(|next| !next.is_alphanumeric()).is_some() {}
+        if rest.next_if(|next| next.eq_ignore_ascii_case(&letter)).is_none() {
+            return false;
+        }
+    }
+    rest.peek().is_none_or(|next| *next == '-')
+}
+
 impl Table {
     fn format(&self, name: &str) -> Option<&Format> {
         self.formats.iter().find(|one| one.name == name)
@@ -197,6 +213,15 @@ impl Model {
     fn known_by_name(id: &str) -> Option<Self> {
         let (facts, source) = named::Named::of(id)?.facts()?;
         Some(from_table(id, facts, format!("{source}; {}", table().retrieved)))
+    }
+
+    /// The type of all models of the table that are called so, whatever their sizes, where they are of one: `glm_moe_dsa` of `GLM-5`.
+    pub fn type_of_family(name: &str) -> Option<&'static str> {
+        let is_one = |id: &String| is_of_family(base(id), name);
+        let rows = table().rows.iter().filter(|row| row.ids.iter().any(is_one));
+        let mut types = rows.filter_map(|row| row.config.get("model_type")?.as_str());
+        let first = types.next()?;
+        types.all(|one| one == first).then_some(first)
     }
 
     /// Hub ids of quantised copies of the model with this id.

@@ -280,3 +280,20 @@ fn names_tell_bits_of_exllama() {
     assert!((layers("turboderp/Qwen3-8B-3.5bpw-exl3") - 3.5).abs() < 0.01);
     assert!((layers("somebody/Qwen3-8B-exl2:5.0bpw") - 5.0).abs() < 0.01);
 }
+
+#[test]
+fn a_family_has_the_type_of_all_its_models() {
+    for (name, want) in [
+        ("glm5", Some("glm_moe_dsa")),
+        ("GLM-5.2", Some("glm_moe_dsa")),
+        ("internvl2", Some("internvl_chat")),
+        // Dense models and mixtures of experts.
+        ("qwen3", None),
+        ("glm", None),
+        ("nonesuch", None),
+        ("", None),
+        ("-", None),
+    ] {
+        assert_eq!(Model::type_of_family(name), want, "{name}");
+    }
+}
