@@ -139,7 +139,7 @@ impl Target {
     }
 
     /// Whether it is a module that takes its wheels from NVIDIA's own index.
-    pub(super) fn is_jetson(&self) -> bool {
+    pub(crate) fn is_jetson(&self) -> bool {
         self.sm.is_some_and(|sm| WITH_ARM.contains(&sm) && sm != GB10)
     }
 

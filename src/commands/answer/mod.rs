@@ -13,7 +13,7 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::model::{Hub, Model, Places, find};
 use warpscope_probes::rules::RuleBase;
 
-use self::query::{Words, read};
+use self::query::{Read, Words, read};
 use self::text::Style;
 use crate::commands::cli::{CliError, Exit, Options, Result};
 use crate::commands::environments::scan_environments;
@@ -23,7 +23,7 @@ use crate::commands::identity::today;
 use crate::commands::output;
 use crate::config::args::{self, Installed as AskInstalled};
 use crate::engine::installed::Installed;
-use crate::engine::{Assumptions, Outcome, Question, Target, Verdict, evaluate};
+use crate::engine::{Assumptions, Confidence, Outcome, Question, Target, Verdict, evaluate};
 
 /// What is asked of which GPUs, and how people are answered.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +34,10 @@ pub(crate) struct Request {
     pub(crate) queries: Vec<String>,
     /// Number format everything is asked in.
     pub(crate) dtype: Option<String>,
+    /// What they say.
+    pub(crate) said: Read,
     /// Installed versions, the model, and what was found here.
     pub(crate) assumptions: Assumptions,
-    /// Words that change no verdict.
-    pub(crate) unheard: Vec<String>,
     /// Whether what has no known obstacle counts as running.
     pub(crate) accept_no_obstacle: bool,
     /// How text looks.
@@ -53,6 +53,7 @@ impl Request {
         if let Some(driver) = &said.driver {
             gpus.iter_mut().for_each(|gpu| gpu.set_driver(driver));
         }
+        demand_jetsons(&said, &gpus)?;
         let mut assumptions = assumptions(options, base, &gpus)?;
         if let Some(name) = &said.model {
             assumptions.model = Some(model_of_word(options, assumptions.model, name)?);
@@ -60,9 +61,9 @@ impl Request {
         Ok(Self {
             assumptions,
             gpus,
+            said,
             queries,
             dtype,
-            unheard: said.unheard,
             accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
             style: output::style(options),
         })
@@ -70,14 +71,33 @@ impl Request {
 
     /// The questions that its words ask.
     pub(crate) fn questions(&self, base: &RuleBase) -> Result<Vec<Question>> {
-        let words = Words { words: &self.queries, dtype: self.dtype.as_deref() };
-        let asked = read(base, words).and_then(|read| read.about(base, words, &self.assumptions));
-        asked.map_err(CliError::Usage)
+        self.said.about(base, &self.assumptions).map_err(CliError::Usage)
     }
 
     /// What a question gets for an answer on a GPU.
     pub(crate) fn answer(&self, base: &RuleBase, gpu: &Target, question: &Question) -> Verdict {
-        evaluate(base, gpu, question, &self.assumptions.about(base, gpu, question))
+        let about = self.assumptions.about(base, gpu, question);
+        doubted(evaluate(base, gpu, question, &about), &self.said.open)
+    }
+}
+
+/// An answer that something which was said may change: it is not sure that it runs.
+fn doubted(mut verdict: Verdict, open: &[String]) -> Verdict {
+    if verdict.outcome.runs() && !open.is_empty() {
+        verdict.doubts.push(format!("not considered, and it may matter: {}", open.join(", ")));
+        verdict.confidence = Some(Confidence::Medium);
+    }
+    verdict
+}
+
+/// JetPack is the system of a Jetson, and of nothing else.
+fn demand_jetsons(said: &Read, gpus: &[Target]) -> Result<()> {
+    match gpus.iter().find(|gpu| said.is_jetson && !gpu.is_jetson()) {
+        None => Ok(()),
+        Some(gpu) => Err(CliError::Usage(format!(
+            "JetPack is the system of a Jetson, which {} is not; leave it out, or name a Jetson",
+            gpu.label
+        ))),
     }
 }
 
@@ -116,7 +136,9 @@ fn model_of_word(options: &Options, given: Option<Model>, name: &str) -> Result<
         Some(Model { name: given, .. }) => Err(CliError::Usage(format!(
             "{name} and {given} of --model are two models; ask about one"
         ))),
-        None => open(options, Path::new(name)),
+        None => open(options, Path::new(name)).map_err(|error| {
+            CliError::usage(format!("{error}; or name its type instead, as in model_type=llama"))
+        }),
     }
 }
 

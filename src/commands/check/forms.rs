@@ -57,7 +57,7 @@ pub(crate) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         schema: SCHEMA,
         counts,
         model: report.request.asked.assumptions.model.as_ref().map(About::new),
-        not_considered: &report.request.asked.unheard,
+        not_considered: &report.request.asked.said.unheard,
         verdicts: report.shown().map(|(_, verdict)| verdict).collect(),
     };
     out.write_all(&jsonl::pretty(&document)?)
@@ -120,7 +120,7 @@ pub(crate) fn markdown(report: &Report<'_>) -> String {
         let (name, settings) = (escaped(&model.name), escaped(&model.settings.to_string()));
         let _ = writeln!(text, "Model {name}: {settings}\n");
     }
-    text.push_str(&not_considered(&report.request.asked.unheard, Style::default()));
+    text.push_str(&not_considered(&report.request.asked.said.unheard, Style::default()));
     let gpus = report.request.asked.gpus.iter().map(|gpu| escaped(&gpu.label));
     let heads: Vec<_> = ["Framework", "Version", "Configuration"]
         .map(str::to_owned)

@@ -13,6 +13,7 @@ use std::io::Write;
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::model::model_text;
+use crate::commands::answer::query::is_option;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{block, not_considered, summary};
 use crate::commands::answer::{Request, exit};
@@ -55,6 +56,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             "everything that can load this model but does not run as asked",
         ),
     ],
+    pasted: Some(is_option),
     runs_there: true,
     run,
     ..CommandSpec::BASE
@@ -195,7 +197,7 @@ fn text(report: &Report<'_>) -> String {
     if let Some(model) = &request.asked.assumptions.model {
         text.push_str(&model_text(model, style));
     }
-    text.push_str(&not_considered(&request.asked.unheard, style));
+    text.push_str(&not_considered(&request.asked.said.unheard, style));
     if request.detail == Detail::Long {
         let blocks: Vec<_> = report.shown().map(|(_, verdict)| block(verdict, style)).collect();
         return text + &blocks.join("\n");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::commands::answer::query::{Words, read};
 use crate::commands::cli::CliError;
 use warpscope_kernels::Sm;
 use warpscope_probes::model::Model;
@@ -33,12 +34,17 @@ const GPUS: &[(&str, u8, u8)] =
 fn request(gpus: &[(&str, u8, u8)], words: &[&str]) -> CheckRequest {
     let target =
         |(name, major, minor): &(&str, u8, u8)| Target::of_sm(*name, Sm::new(*major, *minor));
-    let asked = Request {
-        gpus: gpus.iter().map(target).collect(),
-        queries: words.iter().map(|word| (*word).to_owned()).collect(),
-        ..Request::default()
-    };
+    let gpus = gpus.iter().map(target).collect();
+    let mut asked = Request { gpus, ..Request::default() };
+    ask(&mut asked, words);
     CheckRequest { asked, ..CheckRequest::default() }
+}
+
+/// Asks about the demo rules in these words.
+pub(crate) fn ask(request: &mut Request, words: &[&str]) {
+    request.queries = words.iter().map(|word| (*word).to_owned()).collect();
+    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
+    request.said = read(&demo(), words).unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn check(request: &CheckRequest) -> (u8, String, String) {
@@ -82,7 +88,7 @@ fn everything_is_a_table_grouped_by_framework() {
 #[test]
 fn words_that_change_no_verdict_are_listed() {
     let mut request = request(&GPUS[..1], &["demo", "awq"]);
-    request.asked.unheard = vec!["--enforce-eager".to_owned(), "mtp".to_owned()];
+    request.asked.said.unheard = vec!["--enforce-eager".to_owned(), "mtp".to_owned()];
     assert!(check(&request).1.contains("\n\nnot considered: --enforce-eager, mtp\n\n"));
     request.form = Form::Json;
     let out: serde_json::Value = serde_json::from_str(&check(&request).1).expect("JSON");
@@ -153,7 +159,7 @@ fn a_model_and_a_word_that_contradicts_it() {
         err.contains("quantization fp8 was asked for, and Qwen2.5-7B-Instruct-AWQ is awq"),
         "{err}"
     );
-    about.asked.queries = vec!["demo:awq".to_owned()];
+    ask(&mut about.asked, &["demo:awq"]);
     assert_eq!(check(&about).0, 1);
 }
 
@@ -166,7 +172,7 @@ fn a_model_nothing_loads_is_unknown() {
     assert_eq!((code, out.as_str()), (4, ""));
     let err = nothing_asked(&about.asked);
     assert!(err.contains("exl3") && err.contains("name a framework"), "{err}");
-    about.asked.queries = vec!["demo:fp16".to_owned()];
+    ask(&mut about.asked, &["demo:fp16"]);
     assert_eq!(check(&about).0, 1, "GTX 1060 is below the wheel");
     let mut typed = request(GPUS, &[]);
     typed.asked.dtype = Some("fp64".to_owned());
@@ -186,10 +192,10 @@ fn an_installed_version_is_used_unless_another_is_asked_for() {
         [&one["version"], &one["origin"]].map(|text| text.as_str().expect("text").to_owned())
     };
     assert_eq!(told(&some), ["0.9", "installed"]);
-    some.asked.queries[0] = "demo@1.7".to_owned();
+    ask(&mut some.asked, &["demo@1.7", "awq"]);
     assert_eq!(told(&some), ["1.7", "asked"]);
     some.asked.assumptions = Assumptions::default();
-    some.asked.queries[0] = "demo".to_owned();
+    ask(&mut some.asked, &["demo", "awq"]);
     assert_eq!(told(&some), ["2.0.0", "known"]);
 }
 

@@ -22,6 +22,9 @@ pub struct CommandSpec {
     pub screen: bool,
     /// Whether it works with an invalid configuration.
     pub lenient: bool,
+    /// Whether a word that looks like an option is known to be one of another program. Of a command with this, what stands behind its first
+    /// operand may be a command line that was pasted: options that it does not have are operands then.
+    pub pasted: Option<fn(&str) -> bool>,
     /// Whether it runs on the hosts that are named; otherwise it reads frames of them here, where it takes any.
     pub runs_there: bool,
     /// Does it.
@@ -42,6 +45,7 @@ impl CommandSpec {
         hidden: false,
         screen: false,
         lenient: false,
+        pasted: None,
         runs_there: false,
         run: |_| Ok(Exit::Fine),
     };

@@ -5,6 +5,7 @@ mod command;
 mod exit;
 mod options;
 pub(crate) mod parser;
+mod pasted;
 pub(crate) mod raw_args;
 
 pub(crate) use command::{

@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use super::command::{CommandSpec, Commands};
 use super::exit::{CliError, Result};
 use super::parser::command_for;
+use super::pasted;
 use crate::config::{Form, Value, Values};
 
 /// The command line, understood but not yet joined with environment and configuration.
@@ -30,7 +31,7 @@ pub(crate) fn parse(
     commands: Commands,
     args: impl IntoIterator<Item = OsString>,
 ) -> Result<Parsed> {
-    let line: Vec<OsString> = args.into_iter().collect();
+    let line = pasted::apart(commands, args.into_iter().collect());
     let matches = match command_for(commands, &line).try_get_matches_from(line) {
         Ok(matches) => matches,
         Err(error) => return refused(&error),

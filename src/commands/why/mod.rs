@@ -9,6 +9,7 @@ use warpscope_probes::rules::RuleBase;
 
 use super::output::not_json;
 use crate::commands::answer::model::model_text;
+use crate::commands::answer::query::is_option;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::not_considered;
 use crate::commands::answer::{Request, exit};
@@ -39,6 +40,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         HOSTS,
         CONFIG_FILE,
     ],
+    pasted: Some(is_option),
     runs_there: true,
     run,
     examples: &[
@@ -115,7 +117,7 @@ fn explain(
     if let Some(model) = &request.asked.assumptions.model {
         write!(out, "{}", model_text(model, style))?;
     }
-    write!(out, "{}", not_considered(&request.asked.unheard, style))?;
+    write!(out, "{}", not_considered(&request.asked.said.unheard, style))?;
     let told: Vec<String> = if request.everything {
         answers.iter().map(|(question, verdict)| explained(question, verdict, style)).collect()
     } else {

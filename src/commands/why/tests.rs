@@ -1,17 +1,17 @@
 use super::*;
 use crate::commands::answer::text::Style;
-use crate::commands::check::tests::{demo, fp16_model};
+use crate::commands::check::tests::{ask, demo, fp16_model};
 use crate::engine::{Level, Outcome, Target};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::Cost;
 
 fn request(gpu: (&str, u8, u8), words: &[&str]) -> WhyRequest {
-    let asked = Request {
+    let mut asked = Request {
         gpus: vec![Target::of_sm(gpu.0, Sm::new(gpu.1, gpu.2))],
-        queries: words.iter().map(|word| (*word).to_owned()).collect(),
         style: Style { width: Some(80), ..Style::default() },
         ..Request::default()
     };
+    ask(&mut asked, words);
     WhyRequest { asked, everything: true, ..WhyRequest::default() }
 }
 
@@ -106,7 +106,7 @@ fn a_file_that_is_there_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(&file).expect("is there"), "mine");
     write.write = Some(folder.path().join("nowhere/fix.sh"));
     assert!(why(&write).expect_err("no folder").contains("cannot write"));
-    write.asked.queries = vec!["demo:auto".to_owned()];
+    ask(&mut write.asked, &["demo:auto"]);
     assert!(why(&write).expect_err("nothing to fix").contains("nothing was written"));
 }
 

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use warpscope_probes::model::Model;
 use warpscope_probes::releases;
-use warpscope_probes::rules::{self, ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
+use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
 
 use super::meaning::{self, check, compute_type};
+use super::model;
+use super::options::{CACHE_OF_KEYS, CACHE_OF_VALUES, key};
 use super::package;
 use super::rows::Rows;
-use super::tokens::{is_unheard, key};
 use super::word::{
-    find, generation, is_release, own_version, says, split_version, unknown_framework,
-    unknown_word, without_v,
+    check_version, find, generation, is_release, own_version, says, split_version,
+    unknown_framework, unknown_word, without_v,
 };
 use crate::engine::vocabulary::{has_width, is_width, meant, plain};
 use crate::engine::{DRIVER, Origin, Question};
@@ -24,15 +24,19 @@ pub(super) struct Asked<'a> {
     name: String,
     pub(super) rows: Rows,
     /// Settings that were named, which no later word may contradict.
-    said: BTreeMap<String, String>,
+    pub(super) said: BTreeMap<String, String>,
+    /// Whether its build was only implied by its CUDA.
+    pub(super) implied_wheel: bool,
     /// Words that qualify others, which are read first.
     later: Vec<String>,
     /// The driver of the GPUs.
     pub(super) driver: Option<String>,
     /// Names of models.
     pub(super) models: Vec<String>,
-    /// What was said and changes no verdict.
-    pub(super) unheard: Vec<String>,
+    /// Whether the GPUs are said to be Jetsons.
+    pub(super) is_jetson: bool,
+    /// What was said, may change the verdict, and no rule speaks of.
+    pub(super) open: Vec<String>,
 }
 
 impl<'a> Asked<'a> {
@@ -66,10 +70,12 @@ impl<'a> Asked<'a> {
             name: name.to_owned(),
             rows: Rows(questions),
             said: BTreeMap::new(),
+            implied_wheel: false,
             later: Vec::new(),
             driver: None,
             models: Vec::new(),
-            unheard: Vec::new(),
+            is_jetson: false,
+            open: Vec::new(),
         };
         if let Some(number) = number {
             asked.rows.narrow(|one| !package::is_of_another_generation(base, one, number));
@@ -80,10 +86,7 @@ impl<'a> Asked<'a> {
 
     /// The release that is asked about, and the build behind it: `2.7.0+cu128`. Without one, that of a package that brings its own copy.
     fn take_release(&mut self, base: &RuleBase, version: Option<&str>) -> Result<(), String> {
-        let build = version.and_then(|version| {
-            let unlike_others = || (self.framework.id == "torch").then(|| version.split_once('+'));
-            build_of(version).or_else(|| Some(unlike_others()??.1)).map(str::to_ascii_lowercase)
-        });
+        let build = version.and_then(|version| self.build(version)).map(str::to_ascii_lowercase);
         let version = match build {
             Some(_) => version.map(|version| version.split('+').next().unwrap_or(version)),
             None => version,
@@ -94,11 +97,17 @@ impl<'a> Asked<'a> {
         build.map_or(Ok(()), |build| self.say("wheel", &build))
     }
 
+    /// The build behind a release: of torch any, of others those of CUDA.
+    fn build<'v>(&self, version: &'v str) -> Option<&'v str> {
+        let behind = version.split_once('+').map(|one| one.1);
+        build_of(version).or_else(|| behind.filter(|_| self.framework.id == "torch"))
+    }
+
     /// A date stands for the newest release of its time, where the releases are known. Rows about another generation are dropped.
     fn set_version(&mut self, base: &RuleBase, version: &str) -> Result<(), String> {
         let version = without_v(version);
         let version = releases::release_on(&self.framework.id, version).unwrap_or(version);
-        rules::check_value("torch", version)?;
+        check_version(version)?;
         let framework = self.framework;
         self.note(&framework.id, version)?;
         let fits = self
@@ -119,10 +128,6 @@ impl<'a> Asked<'a> {
 
     /// Whether the word belongs to this framework; if so, narrows or changes its questions.
     pub(super) fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
-        if is_unheard(token) {
-            self.unheard.push(token.to_owned());
-            return Ok(true);
-        }
         if let (name, Some(version)) = split_version(token)? {
             return self.take_package(base, name, version);
         }
@@ -132,27 +137,46 @@ impl<'a> Asked<'a> {
         if is_release(token) {
             return self.take_release(base, Some(token)).map(|()| true);
         }
-        let word = token.trim_start_matches('-');
-        if is_width(word) || meaning::is_kernel_and_format(base, self.framework, word) {
-            self.later.push(word.to_owned());
+        if is_width(token) || meaning::is_kernel_and_format(base, self.framework, token) {
+            self.later.push(token.to_owned());
             return Ok(true);
         }
-        self.take_word(base, word)
+        self.take_word(base, token)
     }
 
     /// Reads what was put off, and ends the words of this framework.
     pub(super) fn finish(&mut self, base: &RuleBase) -> Result<(), String> {
         let mut later = std::mem::take(&mut self.later);
         later.sort_by_key(|word| is_width(word));
-        later.iter().try_for_each(|word| self.take_word(base, word).map(drop))
+        later.iter().try_for_each(|word| self.take_word(base, word).map(drop))?;
+        self.finish_cache(base)
+    }
+
+    /// The type of the cache where its halves have one each. The half that was not named is in f16.
+    fn finish_cache(&mut self, base: &RuleBase) -> Result<(), String> {
+        let halves = [CACHE_OF_KEYS, CACHE_OF_VALUES].map(|half| self.said.get(half).cloned());
+        if halves.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let usual = meaning::value(base, &self.framework.id, "kv_cache", "f16").1;
+        let [keys, values] = halves.map(|half| half.unwrap_or_else(|| usual.to_owned()));
+        let both = if keys == values { keys } else { format!("{keys}+{values}") };
+        self.say("kv_cache", &both)
+    }
+
+    fn take_half_cache(&mut self, base: &RuleBase, half: &str, value: &str) -> Result<(), String> {
+        let (_, value) = meaning::value(base, &self.framework.id, "kv_cache", value);
+        check(base, &self.framework.id, "kv_cache", value)?;
+        self.note(half, value)
     }
 
     fn take_pair(&mut self, base: &RuleBase, name: &str, value: &str) -> Result<(), String> {
-        let spelt = name.trim_start_matches('-').replace('-', "_");
+        let spelt = name.replace('-', "_");
         let named = key(name).unwrap_or(if kind_of(&spelt).is_ok() { &spelt } else { name });
         let own = find(base, named).map_or(named, |framework| &framework.id);
         match own {
             DRIVER => return self.take_driver(value),
+            CACHE_OF_KEYS | CACHE_OF_VALUES => return self.take_half_cache(base, own, value),
             "model" if self.take_model(base, value)? => return Ok(()),
             "model" => return Err(format!("{value:?} is not a known model; --model reads files")),
             _ => {}
@@ -231,11 +255,14 @@ impl<'a> Asked<'a> {
         match setting {
             Some((key, value)) => self.say(key, value),
             None if meaning::is_way_to_guess(token) => {
-                self.unheard.push(token.to_owned());
+                self.open.push(token.to_owned());
                 Ok(())
             }
             None if self.take_model(base, token)? => Ok(()),
-            None => Err(unknown_word(token, self.framework, &self.rows.0)),
+            None => match meaning::elsewhere(base, self.framework, token)? {
+                Some((key, value)) => self.say(key, value),
+                None => Err(unknown_word(token, self.framework, &self.rows.0)),
+            },
         }
     }
 
@@ -244,9 +271,10 @@ impl<'a> Asked<'a> {
         if let Some((key, value)) = meaning::model_type(base, &self.framework.id, token) {
             return self.say(key, value).map(|()| true);
         }
-        let model = Model::known(token);
-        self.models.extend(model.iter().map(|_| token.to_owned()));
-        Ok(model.is_some())
+        let model = model::spelling(token);
+        let is_one = model.is_some();
+        self.models.extend(model);
+        Ok(is_one)
     }
 
     /// A number format that the framework computes in or keeps weights in.
@@ -298,6 +326,7 @@ impl<'a> Asked<'a> {
                 self.said.remove(key);
             }
         }
+        self.forget_implied(key, value);
         self.note(key, value)?;
         self.rows.set(key, value, self.said.contains_key("quantization"))
     }

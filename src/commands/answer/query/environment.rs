@@ -1,12 +1,15 @@
 //! What a framework runs with and on: packages, the driver, the system of a Jetson.
 
-use warpscope_probes::rules::{Kind, RuleBase, check_value, kind_of};
+use warpscope_probes::rules::{Kind, RuleBase, kind_of};
 
 use super::asked::Asked;
 use super::package;
-use super::word::find;
+use super::word::{check_version, find};
 use crate::engine::vocabulary::knows;
 use crate::engine::{DRIVER, Question};
+
+/// Majors of JetPack that had GPUs with CUDA.
+const JETPACKS: &[&str] = &["4", "5", "6", "7"];
 
 impl Asked<'_> {
     /// A package with a version that belongs to this framework, or what it runs on.
@@ -46,13 +49,32 @@ impl Asked<'_> {
         let wheels = [format!("cu{}", version.replace('.', "")), format!("cuda{major}")];
         let known = |wheel: &&String| knows(base, &self.framework.id, "wheel", wheel);
         match wheels.iter().find(known).filter(|_| id == "cuda") {
-            Some(wheel) => self.say("wheel", wheel),
+            Some(wheel) => self.imply_wheel(wheel),
             None => Ok(()),
         }
     }
 
+    /// The build that is named after a CUDA, unless another was named that may hold any: `docker`.
+    fn imply_wheel(&mut self, wheel: &str) -> Result<(), String> {
+        match self.said.get("wheel") {
+            Some(said) if !is_named_after_cuda(said) => Ok(()),
+            said => {
+                self.implied_wheel = said.is_none();
+                self.say("wheel", wheel)
+            }
+        }
+    }
+
+    /// Forgets a build that was only implied, where one is named that may hold any CUDA.
+    pub(super) fn forget_implied(&mut self, key: &str, value: &str) {
+        if key == "wheel" && self.implied_wheel && !is_named_after_cuda(value) {
+            self.said.remove(key);
+            self.implied_wheel = false;
+        }
+    }
+
     pub(super) fn take_driver(&mut self, version: &str) -> Result<(), String> {
-        check_value("torch", version)?;
+        check_version(version)?;
         self.note(DRIVER, version)?;
         self.driver = Some(version.to_owned());
         Ok(())
@@ -66,13 +88,21 @@ impl Asked<'_> {
     ) -> Result<(), String> {
         let knows = |key, value| knows(base, &self.framework.id, key, value);
         let major = version.and_then(|version| version.split('.').next());
+        if let Some(unknown) = major.filter(|major| !JETPACKS.contains(major)) {
+            return Err(format!("JetPack {unknown} is not known; known: {}", JETPACKS.join(", ")));
+        }
+        self.is_jetson = true;
         if let Some(major) = major.filter(|_| knows("runner", "jetpack6")) {
             return self.say("runner", &format!("jetpack{major}"));
         }
-        self.unheard.extend(version.map(|version| format!("jetpack {version}")));
+        self.open.extend(version.map(|version| format!("jetpack {version}")));
         match knows("wheel", "jetpack") {
             true => self.say("wheel", "jetpack"),
             false => self.say("platform", "jetson"),
         }
     }
+}
+
+fn is_named_after_cuda(wheel: &str) -> bool {
+    wheel.starts_with("cu")
 }

@@ -111,6 +111,41 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
         "attention=flashinfer dtype=fp16 kv_cache=fp8 quantization=awq tp=2",
     ),
     ("vllm awq --max-model-len 32768 enforce-eager", "vllm 0.33.0", "quantization=awq"),
+    ("vllm --max-model-len 32768 0.8.5 awq", "vllm 0.8.5", "quantization=awq"),
+    ("vllm python 3.9 0.8.5", "vllm 0.8.5", ""),
+    ("vllm -- awq -", "vllm 0.33.0", "quantization=awq"),
+    ("vllm awq --bf16-gemm-backend=torch --no-such-option", "vllm 0.33.0", "quantization=awq"),
+    ("llama.cpp -ctk q8_0 -ctv q8_0", "llama-cpp", "kv_cache=q8_0"),
+    ("llama.cpp --cache-type-k q8_0 --cache-type-v q4_0", "llama-cpp", "kv_cache=q8_0+q4_0"),
+    ("llama.cpp -ctk q8_0", "llama-cpp", "kv_cache=q8_0+f16"),
+    ("llama.cpp q8_0 -fa on", "llama-cpp", "attention=flash_attention quantization=q8_0"),
+    ("vllm@0.19.0 fp8 moe=flashinfer_trtllm", "vllm 0.19.0", "kernel=flashinfer_trtllm"),
+    ("flash-attn 2.5.9 attention=triton", "flash-attn 2.5.9", "attention=triton"),
+    ("transformer-engine 2025-01 fused", "transformer-engine", "attention=fused"),
+    ("torchao 0.8.0 autoquant torch.compile", "torchao 0.8.0", "quantization=autoquant"),
+    ("tensorrt-llm 2024-01 int4", "tensorrt-llm", "quantization=int4_weight_only"),
+    ("sglang diffusion", "sglang", "feature=diffusion"),
+    ("ollama 0.1.23 no-avx", "ollama 0.1.23", "feature=no_avx"),
+    // Commands that were pasted.
+    ("vllm serve --quantization awq --port 8000", "vllm 0.33.0", "quantization=awq"),
+    ("VLLM_USE_V1=0 vllm serve", "vllm 0.33.0", "engine=v0"),
+    (
+        "docker run --gpus all -p 8000:8000 vllm/vllm-openai:v0.11.0 --tensor-parallel-size 2",
+        "vllm 0.11.0",
+        "tp=2 wheel=docker",
+    ),
+    (
+        "docker run --gpus all pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
+        "torch 2.7.1",
+        "cuda=12.8 wheel=docker",
+    ),
+    ("pip install torch==2.7.1+cu128", "torch 2.7.1", "wheel=cu128"),
+    ("vllm awq tp 2, torch 2.6.0;", "vllm 0.33.0", "quantization=awq torch=2.6.0 tp=2"),
+    ("vllm awq TP8", "vllm 0.33.0", "quantization=awq tp=8"),
+    ("vllm nightly awq", "vllm 0.33.0", "quantization=awq"),
+    ("exllamav2 exl2 4.0bpw", "exllamav2", "quantization=exl2"),
+    ("transformers load_in_4bit=True fp16", "transformers", "dtype=fp16 quantization=nf4"),
+    ("tgi --quantize bitsandbytes-nf4", "tgi", "quantization=nf4"),
     ("llama.cpp q4_k_m --n-cpu-moe tensor-split", "llama-cpp", "quantization=q4_k_m"),
     // Generations, which are no releases.
     ("flash-attn 3", "flash-attn 3.0.0", "attention=flash_attention_3"),
@@ -125,6 +160,12 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("sglang kimi_k3", "sglang", "model_type=kimi_k3"),
     ("ollama gpt-oss", "ollama", "model_type=gpt_oss"),
     ("comfyui flux", "comfyui", "model_type=flux"),
+    ("comfyui ltx", "comfyui", "model_type=ltxv"),
+    ("sglang glm5", "sglang", "model_type=glm_moe_dsa"),
+    ("sglang glm-5.2", "sglang", "model_type=glm_moe_dsa"),
+    ("lmdeploy internvl2", "lmdeploy", "model_type=internvl_chat"),
+    ("lmdeploy internvl", "lmdeploy", "model_type=internvl_chat"),
+    ("vllm qwen3_omni", "vllm 0.33.0", "model_type=qwen3_omni_moe"),
     ("transformers chatglm", "transformers", "model_type=chatglm"),
     // Jetsons and Arm CPUs.
     ("torch 2.5.0 jetpack 6.2", "torch 2.5.0", "wheel=jetpack"),
@@ -133,6 +174,9 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("flash-attn 3 wheel aarch64", "flash-attn 3", "platform=linux-aarch64 wheel=pypi"),
     // Builds, systems, features, operations.
     ("vllm docker", "vllm 0.33.0", "wheel=docker"),
+    ("comfyui docker cuda 12.6", "comfyui", "cuda=12.6 wheel=docker"),
+    ("comfyui cuda 12.6 docker", "comfyui", "cuda=12.6 wheel=docker"),
+    ("faster-whisper-xxl r245.2 float16", "ctranslate2 4.4.0", "compute_type=float16"),
     ("vllm cu118", "vllm 0.33.0", "wheel=cu118"),
     ("xformers windows", "xformers", "platform=windows"),
     ("tgi Windows", "tgi 3.3.7", "platform=windows"),
@@ -171,7 +215,16 @@ fn what_is_not_understood_is_an_error_that_says_how() {
         ("vllm qwen2 llama", "qwen2 and llama are two models"),
         ("vllm gpt-oss-20b Qwen3-8B", "gpt-oss-20b and Qwen3-8B are two models"),
         ("vllm model=none-such", "not a known model"),
-        ("vllm --no-such-option", "no-such-option"),
+        ("vllm --no-such-option awq", "--no-such-option=awq"),
+        ("--enforce-eager", "names no framework"),
+        ("docker run nvidia/cuda nvidia-smi", "name the framework"),
+        ("ollama jetpack 99", "known: 4, 5, 6, 7"),
+        ("vllm driver 535.54.03 sglang driver 580.65.06", "two drivers of the same GPUs"),
+        ("driver 535.54.03 vllm driver 580.65.06", "two drivers of the same GPUs"),
+        ("llama.cpp -ctk q8_0 -ctk q4_0", "cache_type_k=q8_0 and cache_type_k=q4_0"),
+        ("llama.cpp -ctk fp8_e4m3", "no kv_cache known of llama-cpp"),
+        ("sglang petit_nvfp5", "petit_nvfp5"),
+        ("transformer-engine tree_attn", "no attention known of transformer-engine"),
         ("vllm driver=new", "not a version"),
         ("vllm marlin", "quantization=marlin or kernel=marlin"),
         ("vllm int8", "w8a8_int8"),
@@ -249,6 +302,17 @@ fn what_is_said_beside_the_questions_is_kept() {
         assert!(said.questions.iter().all(|one| one.framework == "comfyui"), "{words}");
     }
     assert_eq!(said("driver 580.82.07").driver, None);
+    for words in ["driver 535.54.03 vllm 0.11.0 fp16", "vllm fp16 driver 535.54.03 sglang fp16"] {
+        let said = said(words);
+        assert_eq!(said.driver.as_deref(), Some("535.54.03"), "{words}");
+        assert!(said.questions.iter().all(|one| one.framework != "driver"), "{words}");
+    }
+    let open = |words: &str| (said(words).open, said(words).unheard);
+    let both = |word: &str| (vec![word.to_owned()], vec![word.to_owned()]);
+    assert_eq!(open("vllm awq --no-such-option 3"), both("--no-such-option 3"));
+    assert_eq!(open("vllm awq --enforce-eager"), (vec![], vec!["--enforce-eager".to_owned()]));
+    assert_eq!(open("llama.cpp mtp"), both("mtp"));
+    assert!(said("torch jetpack 6.2").is_jetson && !said("torch").is_jetson);
     assert_eq!(said("vllm awq gpt-oss-20b").model.as_deref(), Some("gpt-oss-20b"));
     assert_eq!(
         said("vllm --enforce-eager --max-model-len 32768 awq").unheard,

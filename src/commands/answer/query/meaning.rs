@@ -1,10 +1,14 @@
 //! What words mean as settings of a framework, with and without the name of the setting.
 
-use warpscope_probes::model::QUANTIZATIONS;
+use std::collections::BTreeSet;
+
+use warpscope_probes::model::{Model, QUANTIZATIONS};
 use warpscope_probes::rules::{Framework, Kind, MODELS, RuleBase, dtype_id, kind_of};
 
+use super::word::says;
 use crate::config::nearest;
-use crate::engine::vocabulary::{CLOSED, known, knows, meant, plain};
+use crate::engine::Question;
+use crate::engine::vocabulary::{CLOSED, is_width, known, knows, meant, plain};
 
 /// Settings whose values are words of their own, most likely first.
 const BARE: &[&str] = &[
@@ -21,6 +25,9 @@ const BARE: &[&str] = &[
 
 /// Settings that any framework can have, also with a value that none of its rules names.
 const ANYWHERE: &[&str] = &["wheel", "platform"];
+
+/// Settings that are asked about under the names that others have for them.
+const ELSEWHERE: &[&str] = &["feature", "operation", "attention", "quantization", "kernel"];
 
 /// Number formats that weights alone are rarely kept in.
 const WIDE: &[&str] = &["auto", "bf16", "fp16", "fp32", "fp64", "tf32"];
@@ -146,12 +153,46 @@ pub(super) fn model_type<'a>(
     };
     let ids = || base.frameworks().iter().map(|one| &*one.id).chain([MODELS]);
     let elsewhere = || ids().find_map(|id| meant(base, id, "model_type", word));
-    Some(("model_type", own().or_else(common).or_else(elsewhere)?))
+    let family = || Model::type_of_family(word).or_else(|| only_kind(base, word));
+    Some(("model_type", own().or_else(common).or_else(elsewhere).or_else(family)?))
+}
+
+/// The only type of which a word is the first part: `internvl` of `internvl_chat`.
+fn only_kind<'a>(base: &'a RuleBase, word: &str) -> Option<&'a str> {
+    let ids = base.frameworks().iter().map(|one| &*one.id).chain([MODELS]);
+    let all: BTreeSet<&str> = ids.flat_map(|id| known(base, id, "model_type")).collect();
+    let first = |kind: &str| kind.strip_prefix(word).is_some_and(|rest| rest.starts_with('_'));
+    let mut found = all.into_iter().filter(|kind| first(kind));
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Whether a word means something behind the name of this framework.
+pub(super) fn is_known(base: &RuleBase, framework: &Framework, word: &str) -> bool {
+    let rows = || base.configs().iter().filter(|row| row.framework == framework.id);
+    is_width(word)
+        || number_format(word).is_some()
+        || !settings(base, framework, word).is_empty()
+        || anywhere(base, word).is_some()
+        || model_type(base, &framework.id, word).is_some()
+        || is_way_to_guess(word)
+        || rows().any(|row| says(&Question::of_row(base, row), word))
+}
+
+/// A setting that another framework has, where this one has no list of its own that it would stand in.
+pub(super) fn elsewhere<'a>(
+    base: &'a RuleBase,
+    framework: &Framework,
+    word: &str,
+) -> Result<Option<(&'static str, &'a str)>, String> {
+    let ids = || base.frameworks().iter().map(|one| &one.id);
+    let named = |key: &&'static str| Some((*key, ids().find_map(|id| meant(base, id, key, word))?));
+    let Some((key, value)) = ELSEWHERE.iter().find_map(named) else { return Ok(None) };
+    check(base, &framework.id, key, value).map(|()| Some((key, value)))
 }
 
 /// Whether a word says that tokens are guessed ahead, of which frameworks without a rule say nothing.
 pub(super) fn is_way_to_guess(word: &str) -> bool {
-    ["eagle", "eagle3", "mtp", "ngram", "speculative"].contains(&&*plain(word))
+    ["eagle", "eagle3", "medusa", "mtp", "nextn", "ngram", "speculative"].contains(&&*plain(word))
 }
 
 /// The one setting that is meant: a feature or an operation is the same under another name, others are not.
@@ -186,6 +227,9 @@ pub(super) fn anywhere<'a>(base: &'a RuleBase, word: &'a str) -> Option<(&'stati
     match plain(word).as_str() {
         "aarch64" | "arm64" => Some(("platform", "linux-aarch64")),
         "x8664" | "amd64" => Some(("platform", "linux")),
+        "noavx" => Some(("feature", "no_avx")),
+        "noavx2" => Some(("feature", "no_avx2")),
+        "diffusion" => Some(("feature", "diffusion")),
         _ => frameworks.find_map(|one| build(base, &one.id, word)),
     }
 }

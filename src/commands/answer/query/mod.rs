@@ -6,8 +6,12 @@
 mod asked;
 mod environment;
 mod meaning;
+mod model;
+mod options;
 mod package;
+mod programs;
 mod rows;
+mod shell;
 mod tokens;
 mod word;
 
@@ -15,8 +19,10 @@ use warpscope_probes::rules::RuleBase;
 
 use self::asked::{Asked, two_models};
 use self::meaning::{known_format, number_format};
-use self::tokens::tokens;
-use crate::engine::{Assumptions, Question, distinct};
+pub(crate) use self::options::is_option;
+use self::tokens::{Token, name_of, tokens};
+use self::word::{check_version, find};
+use crate::engine::{Assumptions, DRIVER, Question, distinct};
 
 /// What was typed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,12 +37,18 @@ pub(crate) struct Words<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Read {
     questions: Vec<Question>,
+    /// Whether nothing was named, so that everything is asked.
+    is_everything: bool,
     /// The driver of the GPUs.
     pub(crate) driver: Option<String>,
     /// The name of a model.
     pub(crate) model: Option<String>,
-    /// What changes no verdict.
+    /// Whether the GPUs are said to be Jetsons.
+    pub(crate) is_jetson: bool,
+    /// What is not considered.
     pub(crate) unheard: Vec<String>,
+    /// Of it, what may change a verdict.
+    pub(crate) open: Vec<String>,
 }
 
 impl Read {
@@ -45,11 +57,10 @@ impl Read {
     pub(crate) fn about(
         &self,
         base: &RuleBase,
-        words: Words<'_>,
         assumptions: &Assumptions,
     ) -> Result<Vec<Question>, String> {
         let questions = self.questions.iter();
-        if words.words.is_empty() {
+        if self.is_everything {
             let rows = questions.filter_map(|row| Some((row, assumptions.in_row(base, row)?)));
             return Ok(distinct(rows));
         }
@@ -72,7 +83,7 @@ pub(crate) fn asked(
     let read = read(base, words)?;
     match &read.model {
         Some(model) => Err(format!("{model} is another model; ask about one")),
-        None => read.about(base, words, assumptions),
+        None => read.about(base, assumptions),
     }
 }
 
@@ -80,49 +91,117 @@ pub(crate) fn asked(
 /// changes all of them.
 pub(crate) fn read(base: &RuleBase, words: Words<'_>) -> Result<Read, String> {
     words.dtype.map_or(Ok(()), demand_format)?;
-    let mut asked = frameworks(base, words.words)?;
-    if asked.is_empty() {
+    let tokens = tokens(base, words.words)?;
+    if tokens.is_empty() {
         let all = base.configs().iter().map(|row| Question::of_row(base, row));
         let questions = all.filter(|one| words.dtype.is_none_or(|word| is_in(base, one, word)));
-        return Ok(Read { questions: questions.collect(), ..Read::default() });
+        let questions = questions.collect();
+        return Ok(Read { questions, is_everything: true, ..Read::default() });
     }
+    let mut read = Read::default();
+    let mut asked = read.frameworks(base, tokens)?;
     if let Some(word) = words.dtype {
         asked.iter_mut().try_for_each(|one| one.take_format(base, word))?;
     }
-    let mut read = Read::default();
-    for one in asked {
+    asked.into_iter().try_for_each(|one| read.add(one))?;
+    Ok(read)
+}
+
+impl Read {
+    /// The frameworks that were named, each with the words behind it.
+    fn frameworks<'a>(
+        &mut self,
+        base: &'a RuleBase,
+        tokens: Vec<Token>,
+    ) -> Result<Vec<Asked<'a>>, String> {
+        let is_about_drivers = !tokens.iter().any(|token| names_framework(base, token));
+        let mut asked: Vec<Asked<'_>> = Vec::new();
+        for token in tokens {
+            let word = match token {
+                Token::Word(word) => word,
+                Token::Unheard(word) => {
+                    self.unheard.push(word);
+                    continue;
+                }
+                Token::Open(word) => {
+                    self.leave_open(word);
+                    continue;
+                }
+            };
+            let taken = match asked.last_mut() {
+                Some(current) => current.take(base, &word)?,
+                None if is_about_drivers => false,
+                None => self.take_first_driver(base, &word)?,
+            };
+            if !taken {
+                asked.push(Asked::named(base, &word)?);
+            }
+        }
+        if asked.is_empty() {
+            let said = self.unheard.join(" ");
+            return Err(format!("{said:?} names no framework; name it first, as in: vllm {said}"));
+        }
+        asked.iter_mut().try_for_each(|one| one.finish(base))?;
+        Ok(asked)
+    }
+
+    /// The driver of the GPUs, which may stand before the frameworks.
+    fn take_first_driver(&mut self, base: &RuleBase, word: &str) -> Result<bool, String> {
+        let Some(version) = driver_of(base, word) else { return Ok(false) };
+        check_version(version)?;
+        self.set_driver(version)?;
+        Ok(true)
+    }
+
+    fn set_driver(&mut self, version: &str) -> Result<(), String> {
+        match self.driver.replace(version.to_owned()).filter(|before| before != version) {
+            None => Ok(()),
+            Some(before) => Err(format!(
+                "driver {before} and driver {version} are two drivers of the same GPUs; ask about one"
+            )),
+        }
+    }
+
+    fn leave_open(&mut self, word: String) {
+        self.unheard.push(word.clone());
+        self.open.push(word);
+    }
+
+    /// What was asked about one framework.
+    fn add(&mut self, one: Asked<'_>) -> Result<(), String> {
         for model in one.models {
             if let Some(before) =
-                read.model.replace(model.clone()).filter(|before| *before != model)
+                self.model.replace(model.clone()).filter(|before| *before != model)
             {
                 return Err(two_models(&before, &model));
             }
         }
-        read.driver = one.driver.or(read.driver);
-        read.unheard.extend(one.unheard);
+        one.driver.map_or(Ok(()), |driver| self.set_driver(&driver))?;
+        self.is_jetson |= one.is_jetson;
+        one.open.into_iter().for_each(|word| self.leave_open(word));
         for question in one.rows.0 {
-            if !read.questions.iter().any(|old| old.is_same(&question)) {
-                read.questions.push(question);
+            if !self.questions.iter().any(|old| old.is_same(&question)) {
+                self.questions.push(question);
             }
         }
+        Ok(())
     }
-    Ok(read)
 }
 
-/// The frameworks that were named, each with the words behind it.
-fn frameworks<'a>(base: &'a RuleBase, words: &[String]) -> Result<Vec<Asked<'a>>, String> {
-    let mut asked: Vec<Asked<'_>> = Vec::new();
-    for token in tokens(base, words) {
-        let taken = match asked.last_mut() {
-            Some(current) => current.take(base, &token)?,
-            None => false,
-        };
-        if !taken {
-            asked.push(Asked::named(base, &token)?);
-        }
-    }
-    asked.iter_mut().try_for_each(|one| one.finish(base))?;
-    Ok(asked)
+/// The version of the driver that a word names.
+fn driver_of<'w>(base: &RuleBase, word: &'w str) -> Option<&'w str> {
+    let separator = if word.contains("==") { "==" } else { "=" };
+    let (name, version) = word.split_once('@').or_else(|| word.split_once(separator))?;
+    let is_driver =
+        find(base, name).is_some_and(|one| one.id == DRIVER) || options::key(name) == Some(DRIVER);
+    is_driver.then_some(version)
+}
+
+/// Whether a word names a framework other than the driver.
+fn names_framework(base: &RuleBase, token: &Token) -> bool {
+    let Token::Word(word) = token else { return false };
+    let framework = name_of(word).and_then(|name| find(base, name));
+    framework.is_some_and(|one| one.id != DRIVER)
 }
 
 /// Whether a row is in a number format, be it that of its weights.

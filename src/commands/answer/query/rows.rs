@@ -91,13 +91,19 @@ impl Rows {
             }
             let mut other = Question { label: None, ..(*question).clone() };
             other.config.set("dtype", dtype)?;
-            other.label = label.map(|label| label.replace(own, dtype));
+            other.label = label.map(|label| renamed(label, own, dtype));
             if !named.iter().any(|one| one.is_same(&other)) {
                 hidden.push(other);
             }
         }
         Ok(hidden)
     }
+}
+
+/// A label in which another format has the place of its own.
+fn renamed(label: &str, own: &str, dtype: &str) -> String {
+    let part = |part| if part == own { dtype } else { part };
+    label.split(" · ").map(part).collect::<Vec<_>>().join(" · ")
 }
 
 /// Whether a row is about a build of its own that is not this one.

@@ -88,11 +88,17 @@ pub(super) fn without_v(version: &str) -> &str {
     number.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
 }
 
-/// Whether a word is a release: `0.6.3`, `v4.57.6`, `b4567`, `2025-04`. A whole number may be anything.
+/// An error where a word is no version.
+pub(super) fn check_version(version: &str) -> Result<(), String> {
+    version.parse::<Version>().map(drop).map_err(|error| error.to_string())
+}
+
+/// Whether a word is a release: `0.6.3`, `v4.57.6`, `b4567`, `r245.2`, `2025-04`. A whole number may be anything.
 pub(super) fn is_release(word: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let build = word.strip_prefix('b').is_some_and(|rest| rest.len() > 2 && digits(rest));
-    let number = without_v(word);
+    let revision = word.strip_prefix('r').filter(|rest| rest.contains('.'));
+    let number = revision.unwrap_or_else(|| without_v(word));
     let numbered = number.starts_with(|first: char| first.is_ascii_digit());
     (build || numbered && number.contains(['.', '-'])) && word.parse::<Version>().is_ok()
 }
