@@ -140,7 +140,8 @@ fn an_answer_is_sure_where_read_facts_name_everything_that_was_asked() {
     assert_eq!(with(&[], read), (Some(Confidence::High), vec![]));
     let inferred = vec!["demo.works is inferred from its source".to_owned()];
     assert_eq!(with(&[], "confidence = \"med\""), (Some(Confidence::Medium), inferred));
-    let open = vec!["no rule of Demo names model_type llama or tp 4".to_owned()];
+    let open = ["Demo is one part of what runs llama", "no rule of Demo names tp 4"];
+    let open = open.map(str::to_owned).to_vec();
     let asked = [("head_dim", "128"), ("model_type", "llama"), ("tp", "4")];
     assert_eq!(with(&asked, read), (Some(Confidence::Medium), open));
     let doubts = fp16("3.0", &gpu(8, 0)).doubts;

@@ -52,22 +52,33 @@ fn popups_hide_what_is_behind_them() {
         look.pen(buffer, inner).put("text", Style::new());
     };
     assert_drawn(
-        (16, 5),
+        (16, 7),
         popup,
         &[
+            "xxxxxxxxxxxxxxxx",
             "xxxxxxxxxxxxxxxx",
             "xx╭ Help ────╮xx",
             "xx│ text     │xx",
             "xx╰──────────╯xx",
             "xxxxxxxxxxxxxxxx",
+            "xxxxxxxxxxxxxxxx",
         ],
         &[
+            "xxxxxxxxxxxxxxxx",
             "xxxxxxxxxxxxxxxx",
             "xx+ Help ----+xx",
             "xx| text     |xx",
             "xx+----------+xx",
             "xxxxxxxxxxxxxxxx",
+            "xxxxxxxxxxxxxxxx",
         ],
+    );
+    // A line or two of what is behind would only be in the way.
+    assert_drawn(
+        (15, 4),
+        popup,
+        &["╭ Help ───────╮", "│ text        │", "│             │", "╰─────────────╯"],
+        &["+ Help -------+", "| text        |", "|             |", "+-------------+"],
     );
 }
 

@@ -235,7 +235,7 @@ fn ramps_run_from_their_first_stop_to_their_last() {
     }
     let terminal = Theme::builtin("terminal").unwrap();
     assert_eq!(terminal.ramp(Ramp::Load, 0.9), terminal.style(Role::Bad));
-    assert_eq!(terminal.ramp(Ramp::Load, 0.7), terminal.style(Role::Warn));
+    assert_eq!(terminal.ramp(Ramp::Load, 0.7).fg, Some(Color::Yellow));
 }
 
 const SMALL: &str = "kind = \"light\"\n[colors]\ntext = \"#000000\"\nmuted = \"#444444\"\nfaint = \"#888888\"\n\
