@@ -36,7 +36,7 @@ const PARTS: &[&str] = &[
     "xformers",
 ];
 
-/// What runs llama.cpp's code: its converter names the class.
+/// What runs llama.cpp's code of 2024: its converter names the class.
 const LLAMA_CPP: &[&str] = &[
     "ik_llama.cpp",
     "koboldcpp",
@@ -47,11 +47,15 @@ const LLAMA_CPP: &[&str] = &[
     "ollama",
 ];
 
+/// What runs its code of today; the lists of the others end with the releases that were read.
+const LLAMA_CPP_NOW: &[&str] =
+    &["ik_llama.cpp", "llama-cpp", "llama-cpp-python", "lm-studio", "ollama"];
+
 /// A type of model, and what has code for it besides: the source.
-const TYPES: &[(&str, bool, &[(&str, &str)])] = &[
+const TYPES: &[(&str, &[&str], &[(&str, &str)])] = &[
     (
         "mamba",
-        true,
+        LLAMA_CPP,
         &[
             ("aphrodite", "v0.20.0:aphrodite/model_executor/models/registry.py MambaForCausalLM"),
             ("candle", "0.8.0:candle-transformers/src/models/mamba.rs"),
@@ -63,7 +67,7 @@ const TYPES: &[(&str, bool, &[(&str, &str)])] = &[
     ),
     (
         "xlm-roberta",
-        true,
+        LLAMA_CPP,
         &[
             ("aphrodite", "v0.20.0:aphrodite/model_executor/models/registry.py XLMRobertaModel"),
             ("ctranslate2", "v4.8.1:converters/transformers.py XLMRobertaConfig"),
@@ -75,7 +79,7 @@ const TYPES: &[(&str, bool, &[(&str, &str)])] = &[
     ),
     (
         "whisper",
-        false,
+        &[],
         &[
             ("aphrodite", "v0.20.0:aphrodite/model_executor/models/registry.py Whisper"),
             ("candle", "0.8.0:candle-transformers/src/models/whisper"),
@@ -90,7 +94,7 @@ const TYPES: &[(&str, bool, &[(&str, &str)])] = &[
     ),
     (
         "qwen3",
-        true,
+        LLAMA_CPP_NOW,
         &[
             ("aphrodite", "v0.20.0:aphrodite/model_executor/models/registry.py Qwen3ForCausalLM"),
             ("autoawq", "v0.2.9:awq/models/auto.py"),
@@ -114,7 +118,7 @@ const TYPES: &[(&str, bool, &[(&str, &str)])] = &[
     ),
     (
         "flux",
-        false,
+        &[],
         &[
             ("candle", "0.8.0:candle-transformers/src/models/flux"),
             ("comfyui", "README.md"),
@@ -155,9 +159,7 @@ fn only_what_has_code_for_a_model_says_that_it_runs() {
     let mut wrong = Vec::new();
     for (model, llama_cpp, others) in TYPES {
         let may = |id: &str| {
-            PARTS.contains(&id)
-                || *llama_cpp && LLAMA_CPP.contains(&id)
-                || others.iter().any(|one| one.0 == id)
+            PARTS.contains(&id) || llama_cpp.contains(&id) || others.iter().any(|one| one.0 == id)
         };
         for framework in base.frameworks().iter().filter(|one| !may(&one.id)) {
             for question in questions(base, framework, model) {
@@ -178,8 +180,7 @@ fn only_what_has_code_for_a_model_says_that_it_runs() {
 fn what_has_code_for_a_model_lists_or_names_it() {
     let base = base();
     for (model, llama_cpp, others) in TYPES {
-        let family = LLAMA_CPP.iter().filter(|_| *llama_cpp).copied();
-        for id in others.iter().map(|one| one.0).chain(family) {
+        for id in others.iter().map(|one| one.0).chain(llama_cpp.iter().copied()) {
             let framework = base.framework(id).unwrap_or_else(|| panic!("{id} has a file"));
             let listed = framework.common_models.iter().any(|one| one == model);
             let named = || base.rules_of(id).any(|rule| rule.selector.names("model_type", model));

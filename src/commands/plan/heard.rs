@@ -18,6 +18,7 @@ pub(super) fn check(unheard: &[String]) -> Result<()> {
         let (name, value) = word.split_once([' ', '=']).unwrap_or((word, ""));
         let said = plain(name);
         let (_, option) = OWN.iter().find(|row| row.0.contains(&&said[..]))?;
+        let value = value.split(' ').next().unwrap_or_default();
         let option = format!("{option} {value}");
         Some(format!("{word}: the plan depends on it; say {}", option.trim_end()))
     };

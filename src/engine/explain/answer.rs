@@ -134,7 +134,7 @@ const TELLING: f64 = 5.5;
 /// The least score worth an answer.
 const LEAST: f64 = 2.5;
 /// The same where single words are all there is: more than one thing has to speak for it.
-const LEAST_OF_A_WORD: f64 = 3.3;
+const LEAST_OF_A_WORD: f64 = 4.4;
 /// The least score of another problem in the same text.
 const LEAST_BESIDE: f64 = 8.0;
 /// Problems and look-alikes told.

@@ -145,7 +145,8 @@ pub(super) fn plain_name(name: &str) -> String {
 }
 
 fn readable(words: &str) -> String {
-    words.replace(".*", " … ").replace("\\", "").replace('|', " or ")
+    let words = words.replace(r"\b", "").replace("(?:", "(").replace(".*", " … ");
+    words.replace("\\", "").replace('|', " or ")
 }
 
 fn is_name(text: &str) -> bool {
@@ -200,6 +201,6 @@ mod tests {
             assert_eq!(context.holds(condition), want, "{condition}");
         }
         assert_eq!(context.told("cc > arch_max"), "compute capability 12.0 > 9.0 (arch max)");
-        assert_eq!(context.told("!/docker|pod/"), "the text does not say docker or pod");
+        assert_eq!(context.told("!/\\bdocker|pod/"), "the text does not say docker or pod");
     }
 }

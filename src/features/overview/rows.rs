@@ -22,6 +22,9 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("CONFIGS", 7, 7).rank(5),
 ];
 
+/// Columns of the head of the first column.
+const INDEX: u16 = 3;
+
 /// Position of the column of indices and names.
 const GPU: usize = 0;
 
@@ -51,10 +54,10 @@ pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: S
         columns[POWER].min.max(widest(|card| text_width(about(card, About::Power).0)));
     columns[CONFIGS].min = columns[CONFIGS].min.max(widest(|card| counts_width(&card.summary)));
     columns.truncate(if judged { COLUMNS.len() } else { CONFIGS });
-    let shown = wanted(cards, &mut columns, on.area.width);
+    let names = Names::of(cards, &mut columns, on.area.width);
+    let is_told = is_told_above(cards);
+    let shown: Vec<usize> = (0..columns.len()).filter(|column| *column != CC || !is_told).collect();
     let columns: Vec<_> = shown.iter().map(|column| columns[*column]).collect();
-    let names =
-        Names { digits: cards.len().saturating_sub(1).to_string().len(), room: columns[GPU].ideal };
     let mut table = Table::new(look, &columns, cards.len());
     table.selected = Some(selected);
     let memory = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
@@ -79,34 +82,46 @@ pub(crate) fn render(shared: &Shared, cards: &[Card], selected: usize, mut on: S
     }
 }
 
-/// The columns worth their room. What the line of their kind says is left out of the rows: the compute capability, and the name where
-/// it would take the room of what holds the clocks, which comes first while it slows one of them.
-fn wanted(cards: &[Card], columns: &mut [Column<'_>], width: u16) -> Vec<usize> {
-    let is_slowed = |card: &Card| about(card, About::Throttle).1 == Role::Warn;
-    if cards.iter().any(is_slowed) {
-        columns[CLOCKS].rank = 1;
-    }
+/// Whether the line of their kind says what the GPUs are.
+fn is_told_above(cards: &[Card]) -> bool {
     let mut present = cards.iter().filter(|card| card.presence == Presence::Present);
-    let is_told = present.clone().count() > 0 && present.all(|card| card.is_of_kind);
-    let shown: Vec<usize> = (0..columns.len()).filter(|column| *column != CC || !is_told).collect();
-    let is_one = is_told && cards.iter().all(|card| card.name == cards[0].name);
-    let usual = [GPU, LOAD, 4, 5, POWER, CLOCKS];
-    let needed: u16 = usual.iter().map(|column| columns[*column].min + 2).sum();
-    if is_one && needed > width + 2 {
-        (columns[GPU].min, columns[GPU].ideal) = (5, 5);
-    }
-    shown
+    present.clone().count() > 0 && present.all(|card| card.is_of_kind)
 }
 
 /// How indices and names are written.
 struct Names {
     /// Digits of the largest index.
     digits: usize,
-    /// Columns of both, where there is room.
-    room: u16,
+    /// Whether names are written, too.
+    are_shown: bool,
 }
 
 impl Names {
+    /// Chooses the width of the first column. Where all GPUs are of one kind, names give way to what holds the clocks, which is worth more
+    /// than other columns while it slows one of them.
+    fn of(cards: &[Card], columns: &mut [Column<'_>], width: u16) -> Self {
+        let is_slowed = |card: &Card| about(card, About::Throttle).1 == Role::Warn;
+        if cards.iter().any(is_slowed) {
+            columns[CLOCKS].rank = 1;
+        }
+        let digits = cards.len().saturating_sub(1).to_string().len();
+        let mark = if cards.iter().any(|card| card.is_alerted) { 2 } else { 0 };
+        let index = digits as u16 + mark;
+        let name = cards.iter().map(|card| text_width(&card.short())).max().unwrap_or(0);
+        let whole = index.saturating_add(1).saturating_add(name);
+        columns[GPU].min = whole.clamp(INDEX, columns[GPU].min);
+        columns[GPU].ideal = whole.clamp(INDEX, columns[GPU].ideal);
+        let usual = [LOAD, 4, 5, POWER, CLOCKS];
+        let others: u16 = usual.iter().map(|column| columns[*column].min + 2).sum();
+        let fits = |first: u16| first + others <= width;
+        let is_one = is_told_above(cards) && cards.iter().all(|card| card.name == cards[0].name);
+        let are_shown = !is_one || fits(columns[GPU].min) || !fits(index.max(INDEX));
+        if !are_shown {
+            (columns[GPU].min, columns[GPU].ideal) = (index.max(INDEX), index.max(INDEX));
+        }
+        Self { digits, are_shown }
+    }
+
     /// The index, and the name if not only its beginning has room.
     fn write(&self, look: Look<'_>, (at, card): (usize, &Card), pen: &mut CellWriter<'_>) {
         let style = look.style(head_role(card.presence));
@@ -114,7 +129,7 @@ impl Names {
             pen.glyph(look.glyphs.warning, look.style(Role::Warn)).skip(1);
         }
         let index = format!("{at:>digits$}", digits = self.digits);
-        match usize::from(self.room) > self.digits + 4 {
+        match self.are_shown {
             true => pen.fit(&format!("{index} {}", card.short()), style),
             false => pen.put(&index, style),
         };

@@ -204,7 +204,7 @@ fn foretold(table: &str) -> (usize, usize) {
 
 #[test]
 fn reports_of_the_samples() {
-    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 36, 1), (LAST_FIT, 26, 3)] {
+    for (table, least, most) in [(FIT, 26, 2), (LATER_FIT, 36, 1), (LAST_FIT, 27, 3)] {
         let (right, promised) = foretold(table);
         assert!(right >= least && promised <= most, "{right}, {promised}");
     }

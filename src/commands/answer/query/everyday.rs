@@ -145,7 +145,6 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("vllm nightly awq", "vllm 0.33.0", "quantization=awq"),
     ("exllamav2 exl2 4.0bpw", "exllamav2", "quantization=exl2"),
     ("transformers load_in_4bit=True fp16", "transformers", "dtype=fp16 quantization=nf4"),
-    ("tgi --quantize bitsandbytes-nf4", "tgi", "quantization=nf4"),
     ("llama.cpp q4_k_m --n-cpu-moe tensor-split", "llama-cpp", "quantization=q4_k_m"),
     // Generations, which are no releases.
     ("flash-attn 3", "flash-attn 3.0.0", "attention=flash_attention_3"),
@@ -162,7 +161,7 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("comfyui flux", "comfyui", "model_type=flux"),
     ("comfyui ltx", "comfyui", "model_type=ltxv"),
     ("sglang glm5", "sglang", "model_type=glm_moe_dsa"),
-    ("sglang glm-5.2", "sglang", "model_type=glm_moe_dsa"),
+    ("sglang glm5.2", "sglang", "model_type=glm_moe_dsa"),
     ("lmdeploy internvl2", "lmdeploy", "model_type=internvl_chat"),
     ("lmdeploy internvl", "lmdeploy", "model_type=internvl_chat"),
     ("vllm qwen3_omni", "vllm 0.33.0", "model_type=qwen3_omni_moe"),

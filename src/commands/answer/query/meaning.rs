@@ -145,6 +145,7 @@ pub(super) fn model_type<'a>(
     framework: &str,
     word: &str,
 ) -> Option<(&'static str, &'a str)> {
+    let typed = word;
     let word = &word.to_ascii_lowercase().replace('-', "_");
     let own = || meant(base, framework, "model_type", word);
     let common = || {
@@ -153,7 +154,9 @@ pub(super) fn model_type<'a>(
     };
     let ids = || base.frameworks().iter().map(|one| &*one.id).chain([MODELS]);
     let elsewhere = || ids().find_map(|id| meant(base, id, "model_type", word));
-    let family = || Model::type_of_family(word).or_else(|| only_kind(base, word));
+    let is_model = || Model::known(typed).is_some();
+    let of_family = || Model::type_of_family(typed).filter(|_| !is_model());
+    let family = || of_family().or_else(|| only_kind(base, word));
     Some(("model_type", own().or_else(common).or_else(elsewhere).or_else(family)?))
 }
 
