@@ -8,7 +8,7 @@ use super::age::Age;
 use super::decision::Decision;
 use super::findings::Findings;
 use super::matching::{Plan, RuleMatches};
-use super::memory::TooBig;
+use super::memory::Memory;
 use super::question::Question;
 use super::target::Target;
 use super::verdict::Finding;
@@ -25,8 +25,8 @@ pub(super) struct Answer<'a> {
     /// How it compares with the versions the rules cover, once looked up: releases are read from text.
     pub(super) age: &'a OnceCell<Option<Age>>,
     pub(super) matches: RuleMatches<'a>,
-    /// What the model lacks of memory, whether or not that decides.
-    pub(super) too_big: Option<TooBig>,
+    /// Whether there is memory for the model, whether or not that decides.
+    pub(super) memory: Memory,
     pub(super) decision: Decision<'a>,
 }
 
@@ -39,11 +39,13 @@ impl<'a> Answer<'a> {
         let findings = Findings::new(plan.question, extra);
         let facts = target.facts();
         let matches = RuleMatches::run(plan, &facts, &findings);
-        let too_big =
-            (!plan.spills).then(|| TooBig::of(plan.question, matches.settings(), target)).flatten();
-        let decision = Decision::new(&matches, &findings, too_big.is_some(), &facts);
+        let memory = match plan.spills {
+            true => Memory::NotAsked,
+            false => Memory::of(plan.question, matches.settings(), target),
+        };
+        let decision = Decision::new(&matches, &findings, &memory, &facts);
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
         let age = &plan.age;
-        Self { base, question, target, facts, findings, version, age, matches, too_big, decision }
+        Self { base, question, target, facts, findings, version, age, matches, memory, decision }
     }
 }

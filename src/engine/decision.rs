@@ -11,6 +11,7 @@ use warpscope_probes::rules::{DeviceFacts, Effect, Report, Rule, Stage};
 use super::composition::Composition;
 use super::findings::{Findings, stage_of, worst_of_strongest};
 use super::matching::{RuleMatch, RuleMatches};
+use super::memory::Memory;
 use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 
 /// What decided.
@@ -55,6 +56,8 @@ pub(super) struct Decision<'a> {
     /// The finding that confirms a rule's good outcome.
     pub(super) confirmed: Option<&'a Evidence>,
     pub(super) disputed: bool,
+    /// Whether it would run, were it known that there is memory for the model.
+    pub(super) is_memory_open: bool,
     /// What rules for parts say, where no rule speaks of the whole.
     pub(super) composition: Option<Composition<'a>>,
 }
@@ -63,7 +66,7 @@ impl<'a> Decision<'a> {
     pub(super) fn new(
         matches: &RuleMatches<'a>,
         findings: &Findings<'a>,
-        is_too_big: bool,
+        memory: &Memory,
         facts: &DeviceFacts<'_>,
     ) -> Self {
         let answerable = facts.sm.is_some() && !matches.is_cyclic();
@@ -79,7 +82,7 @@ impl<'a> Decision<'a> {
             .filter(|one| findings.about(one.rule).is_none_or(|found| !found.outcome.is_bad()));
         let claims = standing.map(|one| claim_of(&one));
         let parts = findings.standing().filter_map(|one| part_claim(one, matches));
-        let too_big = is_too_big.then_some(Claim {
+        let too_big = memory.lack().map(|_| Claim {
             outcome: Outcome::Fails,
             stage: Stage::Memory,
             level: Level::Rule,
@@ -101,9 +104,14 @@ impl<'a> Decision<'a> {
             rule: first.and_then(|claim| claim.rule()).or(rule.and_then(|claim| claim.rule())),
             confirmed: None,
             disputed: false,
+            is_memory_open: false,
         };
         decision.confirm(matches, findings);
         decision.apply_whole(findings);
+        decision.is_memory_open = *memory == Memory::Unknown && decision.outcome.runs();
+        if decision.is_memory_open {
+            decision.outcome = Outcome::NoObstacle;
+        }
         decision.disputed = decision.is_disputed(matches, findings);
         decision
     }

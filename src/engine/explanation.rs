@@ -9,7 +9,7 @@ use super::composition::Weakened;
 use super::decision::DecidedBy;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
-use super::memory::TooBig;
+use super::memory::{Memory, TooBig};
 use super::verdict::{Evidence, Finding, Level, Outcome, Scope, StageAnswer, Step, StepKind};
 use super::words::{Filler, missing};
 
@@ -39,7 +39,7 @@ impl Explanation<'_> {
     /// What the model lacks, where that decided.
     fn decides_by_size(&self) -> Option<&TooBig> {
         let decides = matches!(self.answer.decision.by, DecidedBy::Size);
-        self.answer.too_big.as_ref().filter(|_| decides)
+        self.answer.memory.lack().filter(|_| decides)
     }
 
     fn size(&self, text: fn(&TooBig) -> &String) -> String {
@@ -47,6 +47,20 @@ impl Explanation<'_> {
     }
 
     pub(super) fn reason(&self) -> String {
+        let (reason, outcome) = (self.own_reason(), self.answer.decision.outcome);
+        match &self.answer.memory {
+            Memory::Unknown if outcome == Outcome::NoObstacle => {
+                format!("what this model takes here is not worked out; apart from memory, {reason}")
+            }
+            Memory::Enough(Some(told)) if outcome.runs() => {
+                format!("{reason}; others hold memory of this GPU: it starts with {told}")
+            }
+            _ => reason,
+        }
+    }
+
+    /// Why, whatever is said of memory besides.
+    fn own_reason(&self) -> String {
         let decision = &self.answer.decision;
         match decision.by {
             DecidedBy::Whole(found) => found.detail.clone(),
@@ -95,7 +109,8 @@ impl Explanation<'_> {
             let composition = decision.composition.iter().filter(move |_| stage == Stage::Kernels);
             composition.flat_map(|one| one.silent.clone())
         };
-        let deciding = decision.rule.filter(|_| decision.outcome == Outcome::Works);
+        let works = decision.outcome == Outcome::Works || decision.is_memory_open;
+        let deciding = decision.rule.filter(|_| works);
         let answer = |(stage, words): &(Stage, &str)| {
             let rules = self.speaking().filter(|one| one.rule.stage == *stage);
             let mut by: Vec<String> = rules.map(|one| one.rule.id.to_string()).collect();
@@ -354,7 +369,7 @@ impl Explanation<'_> {
 pub(super) fn remedy<'a>(answer: &Answer<'a>) -> Option<&'a Rule> {
     let decision = &answer.decision;
     let agrees = |rule: &&Rule| decision.outcome.is_bad() == rule.effect.is_bad();
-    let own = !matches!(decision.by, DecidedBy::Size);
+    let own = !matches!(decision.by, DecidedBy::Size) && !decision.is_memory_open;
     decision.rule.filter(agrees).filter(|_| own && decision.outcome != Outcome::Works)
 }
 

@@ -19,6 +19,20 @@ const LEAST_CONTEXT: u64 = 2048;
 /// The share of a GPU that vLLM can be told to take and still start.
 const LARGEST_SHARE: f64 = 0.95;
 
+/// What is known of the memory that a configuration takes with a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// Nothing is to be compared: no model of known size is asked about, the memory of the GPU is not known, or what does not fit stays in
+    /// the memory of the machine.
+    NotAsked,
+    /// The model has a size, but what it takes in this configuration does not follow from it.
+    Unknown,
+    /// There is as much as it can do with; with what the framework has to be told where others hold memory.
+    Enough(Option<String>),
+    /// It does not fit.
+    Lacks(TooBig),
+}
+
 /// A model that does not fit, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TooBig {
@@ -34,14 +48,14 @@ pub(super) struct TooBig {
     pub(super) has: String,
 }
 
-impl TooBig {
-    /// Compares what the configuration in `settings` needs with the memory; none where either is unknown.
-    pub(super) fn of(question: &Question, settings: &Settings, target: &Target) -> Option<Self> {
+impl Memory {
+    /// Compares what the configuration in `settings` needs with what there is.
+    pub(super) fn of(question: &Question, settings: &Settings, target: &Target) -> Self {
         let framework = Framework::find(&question.framework);
         let group = framework.map(|_| group(settings, target));
         let target = group.as_ref().unwrap_or(target);
         if let Some(found) = framework.and_then(|_| too_few(settings, target)) {
-            return Some(found);
+            return Self::Lacks(found);
         }
         let model = question.shape.as_deref().zip(framework);
         let known = model.and_then(|model| Some((model, Device::new(target)?)));
@@ -49,10 +63,33 @@ impl TooBig {
             return by_weights(question, settings, target, framework.is_some());
         };
         let group = vec![device; target.equals.clamp(1, MOST_GPUS) as usize];
-        let (demand, plan) = smallest(question, settings, (shape, framework), &group)?;
-        (plan.fits == Fits::DoesNotFit).then(|| by_plan(&plan, demand.parallel.gpus(), &group))
+        let model = (shape, framework);
+        let Some((demand, plan)) = smallest(question, settings, model, &group) else {
+            return Self::Unknown;
+        };
+        match plan.fits {
+            Fits::DoesNotFit => Self::Lacks(by_plan(&plan, &demand, model, &group)),
+            _ if !framework.can(&demand) => Self::Unknown,
+            _ => Self::Enough(told(framework, &demand)),
+        }
     }
 
+    /// What the model lacks.
+    pub(super) fn lack(&self) -> Option<&TooBig> {
+        match self {
+            Self::Lacks(found) => Some(found),
+            _ => None,
+        }
+    }
+}
+
+/// The words for a smaller share than a server takes by itself, which it does not start with where others hold memory.
+fn told(framework: &Framework, demand: &Demand) -> Option<String> {
+    let share = demand.tuning.utilization.filter(|share| *share < LARGEST_SHARE)?;
+    Some(framework.words.utilization.replace("{}", &share.to_string()))
+}
+
+impl TooBig {
     pub(super) fn evidence(&self) -> Evidence {
         Evidence {
             level: Level::Rule,
@@ -76,27 +113,45 @@ pub(super) fn smallest_split(question: &Question, group: &Target) -> Option<Para
 /// GPUs of one group that are planned for.
 const MOST_GPUS: u32 = 64;
 
-/// The plan that needs least: a short context, one request, what the framework can be told to take.
+/// The plan that needs least: a short context, one request, what the framework can be told to take. Where others hold memory, that is
+/// less than its largest share.
 fn smallest(
     question: &Question,
     settings: &Settings,
     (shape, framework): (&Shape, &Framework),
     group: &[Device],
 ) -> Option<(Demand, Plan)> {
-    let demand = Demand {
-        release: Some(plan::release(question.version.as_deref())),
-        tuning: Tuning {
-            utilization: (framework.family == Family::Vllm).then_some(LARGEST_SHARE),
-            ..Tuning::default()
-        },
-        ..Demand::new(LEAST_CONTEXT)
+    let with = |utilization: Option<f64>| {
+        let demand = Demand {
+            release: Some(plan::release(question.version.as_deref())),
+            tuning: Tuning { utilization, ..Tuning::default() },
+            ..Demand::new(LEAST_CONTEXT)
+        };
+        let demand = demand.configured(settings, shape.format.is_some());
+        least(demand, (shape, framework), group)
     };
-    let demand = demand.configured(settings, shape.format.is_some());
+    let rank = |plan: &Plan| (plan.rank(), plan.refusal.is_some());
+    let share = (framework.family == Family::Vllm).then_some(LARGEST_SHARE);
+    let first = with(share)?;
+    if share.is_none() || first.1.fits != Fits::DoesNotFit {
+        return Some(first);
+    }
+    let second = with(None)?;
+    Some(if rank(&second.1) < rank(&first.1) { second } else { first })
+}
+
+/// The plan of the split that a demand names, else of the best.
+fn least(
+    demand: Demand,
+    (shape, framework): (&Shape, &Framework),
+    group: &[Device],
+) -> Option<(Demand, Plan)> {
     if demand.parallel == Parallel::default() {
         let best = plan::best(shape, group, framework, &demand)?;
         return Some((best.demand, best.plan));
     }
     let used = group.get(..usize::try_from(demand.parallel.gpus()).ok()?)?;
+    let demand = framework.met(demand, used);
     let planned = plan::plan(shape, used, framework, &demand)?;
     Some((demand, planned))
 }
@@ -139,7 +194,13 @@ fn too_few(settings: &Settings, target: &Target) -> Option<TooBig> {
     })
 }
 
-fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
+fn by_plan(
+    plan: &Plan,
+    demand: &Demand,
+    (shape, framework): (&Shape, &Framework),
+    group: &[Device],
+) -> TooBig {
+    let gpus = demand.parallel.gpus();
     let (free, all) = (plan.usable as u64, group.first().map_or(0, |one| one.usable as u64));
     let (on, each) = if gpus > 1 {
         (format!(" on each of {gpus} GPUs"), "each")
@@ -148,7 +209,14 @@ fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
     };
     let has = format!("{} memory", gib(plan.memory as u64));
     let needs = format!("{}{on} at least", gib(plan.must.low as u64));
-    let reason = match &plan.refusal {
+    let undivided = plan::refusal(shape, framework.family, demand.parallel).is_some();
+    // What is short of memory has no use for another split or share.
+    let refusal = plan.refusal.as_ref().filter(|_| undivided || plan.must.low <= plan.usable);
+    let needs = match refusal {
+        Some(_) => "a split that divides the model".to_owned(),
+        None => needs,
+    };
+    let reason = match refusal {
         Some(refusal) => refusal.clone(),
         None => format!(
             "{} weights, {} context and {} beside them need {needs}, and {each} has {}{}",
@@ -159,8 +227,6 @@ fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
             held(all.saturating_sub(free)),
         ),
     };
-    let needs =
-        if plan.refusal.is_some() { "a split that divides the model".to_owned() } else { needs };
     TooBig {
         id: "memory.plan",
         floor: Some(plan.must.low as u64),
@@ -172,26 +238,23 @@ fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
 }
 
 /// By the weights alone.
-fn by_weights(
-    question: &Question,
-    settings: &Settings,
-    target: &Target,
-    spreads: bool,
-) -> Option<TooBig> {
-    let (bytes, one) = (question.weight_bytes?, target.memory_bytes?);
-    let weights = on_the_gpu(bytes, settings)?;
+fn by_weights(question: &Question, settings: &Settings, target: &Target, spreads: bool) -> Memory {
+    let is_sized = question.weight_bytes.is_some() || question.shape.is_some();
+    let Some(one) = target.memory_bytes.filter(|_| is_sized) else { return Memory::NotAsked };
+    let weights = question.weight_bytes.and_then(|bytes| on_the_gpu(bytes, settings));
+    let Some(weights) = weights else { return Memory::Unknown };
     let gpus = if spreads { target.equals.max(1) } else { 1 };
-    let memory = one.checked_mul(u64::from(gpus))?;
+    let memory = one.saturating_mul(u64::from(gpus));
     let taken = one.saturating_sub(target.memory_free_bytes.unwrap_or(one));
     let taken = taken.saturating_mul(u64::from(gpus)).min(memory);
     if weights <= memory - taken {
-        return None;
+        return Memory::Enough(None);
     }
     let (have, on) = match gpus {
         1 => ("this GPU has".to_owned(), "one GPU".to_owned()),
         gpus => (format!("{gpus} such GPUs have"), format!("{gpus} GPUs")),
     };
-    Some(TooBig {
+    Memory::Lacks(TooBig {
         id: "memory.weights",
         floor: Some(weights),
         source: "size of the model files against GPU memory",
@@ -241,6 +304,10 @@ pub(super) fn gib(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use warpscope_probes::model::Model;
+
     use super::*;
 
     const GIB: u64 = 1 << 30;
@@ -258,11 +325,14 @@ mod tests {
             ..Question::default()
         };
         let two = Target { equals: 2, ..target(Some(15)) };
-        assert_eq!(TooBig::of(&question("vllm"), &settings, &two), None);
-        assert!(TooBig::of(&question("nonesuch"), &settings, &two).is_some());
-        assert!(TooBig::of(&question("vllm"), &settings, &target(Some(15))).is_some());
+        let lack = |framework: &str, target: &Target| {
+            Memory::of(&question(framework), &settings, target).lack().cloned()
+        };
+        assert_eq!(lack("vllm", &two), None);
+        assert!(lack("nonesuch", &two).is_some());
+        assert!(lack("vllm", &target(Some(15))).is_some());
         let held = Target { memory_free_bytes: Some(8 * GIB), ..two };
-        let found = TooBig::of(&question("vllm"), &settings, &held).expect("others hold 14 GiB");
+        let found = lack("vllm", &held).expect("others hold 14 GiB");
         assert!(found.reason.contains("of which 14.0 GiB are in use"), "{}", found.reason);
     }
 
@@ -278,8 +348,8 @@ mod tests {
             (&[("tp", "4")], 0, None),
         ] {
             let settings = Settings::new(pairs.iter().copied()).expect("good settings");
-            let found = TooBig::of(&vllm, &settings, &Target { equals, ..target(None) });
-            assert_eq!(found.as_ref().map(|one| &*one.reason), said);
+            let found = Memory::of(&vllm, &settings, &Target { equals, ..target(None) });
+            assert_eq!(found.lack().map(|one| &*one.reason), said);
         }
     }
 
@@ -293,17 +363,19 @@ mod tests {
             ..Question::default()
         };
         let named = Target { what_if: true, equals: 1, ..target(Some(80)) };
-        assert_eq!(TooBig::of(&question(400), &settings, &named), None);
-        let found = TooBig::of(&question(700), &settings, &named).expect("640 GiB are there");
+        let lack =
+            |gib, target: &Target| Memory::of(&question(gib), &settings, target).lack().cloned();
+        assert_eq!(lack(400, &named), None);
+        let found = lack(700, &named).expect("640 GiB are there");
         assert!(found.reason.contains("8 such GPUs have 640.0 GiB"), "{}", found.reason);
         let two = Target { equals: 2, ..named };
-        assert!(TooBig::of(&question(400), &settings, &two).is_some());
+        assert!(lack(400, &two).is_some());
     }
 
     fn verdict(gib: u64, pairs: &[(&str, &str)], memory: Option<u64>) -> bool {
         let settings = Settings::new(pairs.iter().copied()).expect("good settings");
         let question = Question { weight_bytes: Some(gib * GIB), ..Question::default() };
-        TooBig::of(&question, &settings, &target(memory)).is_some()
+        Memory::of(&question, &settings, &target(memory)).lack().is_some()
     }
 
     #[test]
@@ -323,7 +395,54 @@ mod tests {
         assert!(!verdict(900, &[bf16, ("dtype", "bf16")], None));
         assert!(!verdict(900, &[("dtype", "bf16")], Some(32)));
         assert!(!verdict(900, &[("checkpoint_dtype", "fp32"), ("dtype", "auto")], Some(32)));
-        let none = TooBig::of(&Question::default(), &Settings::default(), &target(Some(1)));
-        assert_eq!(none, None);
+        let none = Memory::of(&Question::default(), &Settings::default(), &target(Some(1)));
+        assert_eq!(none, Memory::NotAsked);
+    }
+
+    fn of_the_table(id: &str, framework: &str) -> Question {
+        let model = Model::known(id).expect("is in the table");
+        Question {
+            framework: framework.to_owned(),
+            weight_bytes: model.weight_bytes,
+            shape: model.shape.map(Arc::new),
+            config: model.settings,
+            ..Question::default()
+        }
+    }
+
+    /// 65% of each GPU is free: with its own share vLLM stops ("Free memory on device is less than desired GPU memory utilization").
+    #[test]
+    fn where_others_hold_memory_a_server_is_told_of_a_smaller_share() {
+        let mut question = of_the_table("meta-llama/Llama-3.3-70B-Instruct", "vllm");
+        question.config.set("quantization", "fp8").expect("a good setting");
+        let hopper = Target {
+            label: "NVIDIA H100 80GB HBM3".to_owned(),
+            sm: Some(warpscope_kernels::Sm::new(9, 0)),
+            memory_bytes: Some(80 * GIB),
+            memory_free_bytes: Some(52 * GIB),
+            equals: 2,
+            ..Target::default()
+        };
+        let found = Memory::of(&question, &question.config, &hopper);
+        let Memory::Enough(Some(told)) = &found else { panic!("{found:?}") };
+        assert!(told.starts_with("--gpu-memory-utilization 0.6"), "{told}");
+        let idle = Target { memory_free_bytes: None, ..hopper.clone() };
+        assert_eq!(Memory::of(&question, &question.config, &idle), Memory::Enough(None));
+        let full = Target { memory_free_bytes: Some(30 * GIB), ..hopper };
+        let found = Memory::of(&question, &question.config, &full);
+        let lack = found.lack().expect("35 GiB of weights on each");
+        assert!(lack.needs.contains("on each of 2 GPUs at least"), "{}", lack.needs);
+        assert!(lack.reason.contains("are in use"), "{}", lack.reason);
+    }
+
+    #[test]
+    fn what_weights_take_that_are_packed_on_loading_is_not_guessed() {
+        let mut question = of_the_table("Qwen/Qwen3-8B", "bitsandbytes");
+        (question.weight_bytes, question.config) = (None, Settings::default());
+        question.config.set("quantization", "nf4").expect("a good setting");
+        let here = target(Some(80));
+        assert_eq!(Memory::of(&question, &question.config, &here), Memory::Unknown);
+        let unknown = Memory::of(&question, &question.config, &target(None));
+        assert_eq!(unknown, Memory::NotAsked);
     }
 }

@@ -90,7 +90,7 @@ impl Answer<'_> {
 
     fn has(&self) -> String {
         let has = has(self.base, self.target, self.decision.rule, self.matches.settings());
-        match (self.decision.by, &self.too_big) {
+        match (self.decision.by, self.memory.lack()) {
             (DecidedBy::Size, Some(size)) if !has.ends_with(" memory") => {
                 format!("{has}, {}", size.has)
             }

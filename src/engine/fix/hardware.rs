@@ -29,7 +29,7 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let too_big = matches!(attempt.answer.decision.by, DecidedBy::Size);
     let plan = Plan::new(attempt.answer.base, attempt.answer.question);
     let floor = match too_big {
-        true => Some(attempt.answer.too_big.as_ref()?.floor?),
+        true => Some(attempt.answer.memory.lack()?.floor?),
         false => None,
     };
     let sold = Catalogue::load().archs().iter().filter(|arch| !arch.chips.is_empty());
