@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use warpscope_probes::rules::{Choice, RuleBase, Version};
 
 /// Versions of a framework that the base names, ascending: in rows, as bounds of rules, as its newest known. Between two neighbours the
-/// rules do not differ. Releases where there are any, else dates.
+/// rules do not differ. Releases where there are any, else dates; builds are spelt as the newest is.
 pub fn versions_of(base: &RuleBase, framework: &str) -> Vec<String> {
     let newest = base.framework(framework).and_then(|one| one.version.as_deref());
     let rows = base.configs().iter().filter_map(|row| {
@@ -33,7 +33,12 @@ pub fn versions_of(base: &RuleBase, framework: &str) -> Vec<String> {
     }
     named.sort_by(|a, b| a.0.compare(&b.0).unwrap_or(Ordering::Equal));
     named.dedup_by(|a, b| a.0.compare(&b.0) == Some(Ordering::Equal));
-    named.into_iter().map(|one| one.1.to_owned()).collect()
+    let are_builds = newest.is_some_and(|text| text.starts_with('b'));
+    let spelt = |text: &str| match are_builds && !text.starts_with('b') {
+        true => format!("b{text}"),
+        false => text.to_owned(),
+    };
+    named.into_iter().map(|one| spelt(one.1)).collect()
 }
 
 #[cfg(test)]
@@ -67,5 +72,12 @@ confidence = "high"
         assert_eq!(versions_of(&base, "demo"), ["0.9", "0.9.1", "1.2", "1.10.0"]);
         assert_eq!(versions_of(&base, "triton"), ["3.3", "3.4"]);
         assert_eq!(versions_of(&base, "nobody"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn builds_have_their_letter_and_stand_once() {
+        let versions = versions_of(RuleBase::builtin(), "llama-cpp");
+        assert!(versions.iter().all(|text| text.starts_with('b')), "{versions:?}");
+        assert_eq!(versions.iter().filter(|text| *text == "b3063").count(), 1);
     }
 }
