@@ -44,6 +44,15 @@ impl Assumptions {
         here.chain(published).chain(built_for::finding(target, question)).collect()
     }
 
+    /// The same with a version of a framework that somebody chose.
+    #[must_use]
+    pub fn choosing(&self, framework: &str, version: &str) -> Self {
+        let mut chosen = self.clone();
+        let given = AssumedVersion { version: version.to_owned(), origin: Origin::Asked };
+        chosen.versions.insert(framework.to_owned(), given);
+        chosen
+    }
+
     /// What was found about a question, on whatever device.
     pub(super) fn found_about(&self, question: &Question) -> impl Iterator<Item = &Finding> {
         let beside = self.beside.get(&question.framework);

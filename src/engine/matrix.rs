@@ -1,6 +1,6 @@
 //! Every configuration people ask about, for every GPU: the Compat screen as data.
 
-use warpscope_probes::rules::{Framework, RuleBase, Settings};
+use warpscope_probes::rules::{ConfigRow, Framework, RuleBase, Settings};
 
 use super::assumptions::{Assumptions, is_for};
 use super::installed::BINARIES;
@@ -52,6 +52,24 @@ pub fn rows(base: &RuleBase, assumptions: &Assumptions) -> Vec<Row> {
         }
     };
     questions.chain(binaries(base, assumptions)).map(row).collect()
+}
+
+/// What a row asks where another version of its framework is chosen; none where no configuration of the base stands behind it.
+pub fn at_version(
+    base: &RuleBase,
+    assumptions: &Assumptions,
+    row: &Question,
+    version: &str,
+) -> Option<Question> {
+    let asked = |given: &Assumptions, config: &ConfigRow| {
+        given.in_row(base, &Question::of_row(base, config))
+    };
+    let is_it = |config: &&ConfigRow| {
+        let same = |one: Question| one.is_same(row) && one.label == row.label;
+        config.framework == row.framework && asked(assumptions, config).is_some_and(same)
+    };
+    let config = base.configs().iter().find(is_it)?;
+    asked(&assumptions.choosing(&row.framework, version), config)
 }
 
 /// One question for each framework whose binaries were read.

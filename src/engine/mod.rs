@@ -14,6 +14,7 @@ pub mod explain;
 mod explanation;
 mod findings;
 mod fix;
+mod gguf;
 pub(crate) mod importance;
 pub mod installed;
 mod live;
@@ -34,8 +35,9 @@ pub use assumptions::{AssumedVersion, Assumptions};
 pub(crate) use driver::DRIVER;
 pub use evaluate::{evaluate, evaluate_without_fixes};
 pub use fix::start_command;
+pub use gguf::GgufCopy;
 pub use live::{contradicted_rules, live_findings};
-pub use matrix::{Matrix, Row, matrix, rows};
+pub use matrix::{Matrix, Row, at_version, matrix, rows};
 pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{

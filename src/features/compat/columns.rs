@@ -30,6 +30,10 @@ pub struct Columns {
     all: Vec<Column>,
     targets: Vec<Target>,
     free: LeastFree,
+    /// The kind that was marked last.
+    last_marked: usize,
+    /// Main memory of the machine, where it is known.
+    host_memory: Option<u64>,
 }
 
 /// The GPUs of a frame that changes answers.
@@ -37,6 +41,9 @@ pub(super) struct News {
     gpus: Vec<Target>,
     kind_of: Vec<usize>,
     kinds: Vec<Target>,
+    host_memory: Option<u64>,
+    /// Whether nothing but free memory is new.
+    pub(super) is_only_memory: bool,
 }
 
 impl Columns {
@@ -60,20 +67,23 @@ impl Columns {
             })
         });
         let kind_of: Vec<usize> = kind_of.collect();
-        let same = kinds == self.kinds && kind_of == self.kind_of;
-        let is_same = |(old, new): (&Target, &Target)| {
-            old.uuid == new.uuid && (!memory || old.memory_free_bytes == new.memory_free_bytes)
-        };
-        let changes = !same || !self.gpus.iter().zip(&gpus).all(is_same);
-        changes.then_some(News { gpus, kind_of, kinds })
+        let host_memory = frame.host.machine.memory_total_bytes.last().map(|bytes| bytes.0);
+        let pairs = || self.gpus.iter().zip(&gpus);
+        let is_only_memory = kinds == self.kinds
+            && kind_of == self.kind_of
+            && pairs().all(|(old, new)| old.uuid == new.uuid);
+        let as_free = || pairs().all(|(old, new)| old.memory_free_bytes == new.memory_free_bytes);
+        let same = is_only_memory && (!memory || host_memory == self.host_memory && as_free());
+        (!same).then_some(News { gpus, kind_of, kinds, host_memory, is_only_memory })
     }
 
     /// Lays the columns for other GPUs.
-    pub(super) fn take(&mut self, News { gpus, kind_of, kinds }: News, memory: bool) {
-        if kinds != self.kinds {
-            self.marked = vec![0; kinds.len()];
+    pub(super) fn take(&mut self, news: News, memory: bool) {
+        if news.kinds != self.kinds {
+            (self.marked, self.last_marked) = (vec![0; news.kinds.len()], 0);
         }
-        (self.gpus, self.kinds, self.kind_of) = (gpus, kinds, kind_of);
+        (self.gpus, self.kinds, self.kind_of) = (news.gpus, news.kinds, news.kind_of);
+        self.host_memory = news.host_memory;
         self.lay(memory);
     }
 
@@ -125,16 +135,40 @@ impl Columns {
         self.marked.get(kind).copied().unwrap_or(0)
     }
 
-    /// Takes one more GPU of a column's kind into the group, and after the last of them all out again. On the group: takes it apart.
+    /// Takes one more GPU of a column's kind into the group, and after the last of them all out again. On the group: of the kind that was
+    /// marked last.
     pub(super) fn mark(&mut self, column: usize, memory: bool) {
-        let Some(one) = self.all.get(column) else { return };
-        if one.is_group {
-            self.marked.fill(0);
-        } else if let Some(kind) = one.targets.first().copied() {
-            let next = self.marked(kind) + 1;
-            self.marked[kind] = if next > one.gpus.len() { 0 } else { next };
-        }
+        let kind = self.all.get(column).and_then(|one| match one.is_group {
+            true => Some(self.last_marked),
+            false => one.targets.first().copied(),
+        });
+        let Some(kind) = kind.filter(|kind| *kind < self.marked.len()) else { return };
+        let next = self.marked(kind) + 1;
+        self.marked[kind] = if next > self.of_kind(kind).count() { 0 } else { next };
+        self.last_marked = kind;
         self.lay(memory);
+    }
+
+    /// Takes one GPU out of the group: of the kind that was marked last, as long as it has one there.
+    pub(super) fn unmark(&mut self, memory: bool) {
+        let has_some = |kind: &usize| self.marked(*kind) > 0;
+        let kind = Some(self.last_marked).filter(has_some);
+        let Some(kind) = kind.or_else(|| (0..self.kinds.len()).find(has_some)) else { return };
+        self.marked[kind] -= 1;
+        self.last_marked = kind;
+        self.lay(memory);
+    }
+
+    /// Where the cursor goes once a GPU is marked: to the group, or to the kind it was of.
+    pub(super) fn of_marked(&self) -> usize {
+        if self.has_group() { 0 } else { self.last_marked }
+    }
+
+    /// Main memory beside the GPUs of a column: that of the machine says nothing of GPUs of the catalogue.
+    pub(super) fn host_memory(&self, column: usize) -> Option<u64> {
+        let targets = self.all.get(column)?.targets.iter();
+        let is_here = targets.filter_map(|at| self.targets.get(*at)).all(|one| !one.what_if);
+        self.host_memory.filter(|_| is_here)
     }
 
     /// Says whether answers depend on free memory.
@@ -244,7 +278,22 @@ mod tests {
         columns.mark(1, false);
         assert_eq!(gpus(&columns)[0], [1], "after the last one none is marked");
         columns.mark(0, false);
+        assert_eq!(gpus(&columns)[0], [0, 1], "the group grows by the kind that was marked last");
+        columns.unmark(false);
+        columns.unmark(false);
         assert!(!columns.has_group());
+    }
+
+    #[test]
+    fn main_memory_is_that_of_the_machine_whose_gpus_they_are() {
+        use warpscope_probes::gpu::Presence;
+
+        let mut frame = frame(&[("T4", 15), ("V100", 15)]);
+        frame.host.machine.memory_total_bytes = Bytes(24 << 30).into();
+        frame.gpus[1].presence = Presence::WhatIf;
+        let mut columns = Columns::default();
+        renew(&mut columns, &frame, true);
+        assert_eq!([0, 1].map(|at| columns.host_memory(at)), [Some(24 << 30), None]);
     }
 
     #[test]

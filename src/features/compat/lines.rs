@@ -7,8 +7,11 @@ use super::view::{CompatView, Only, Order};
 use crate::engine::plan::{Fits, Way};
 use crate::engine::{Outcome, Row};
 
+/// Place of a row where what runs and fits comes first, the fastest first.
+pub(super) type Rank = (bool, bool, Fits, u8, i64);
+
 /// The least rank that does not run and fit for sure.
-const UNSURE: (bool, bool, Fits, u8, i64) = (false, false, Fits::Tight, 0, i64::MIN);
+const UNSURE: Rank = (false, false, Fits::Tight, 0, i64::MIN);
 
 /// The rows of one framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +38,16 @@ pub enum Line {
     },
     /// A row, by its position in [`Verdicts::all_rows`].
     Row(usize),
+}
+
+impl Line {
+    /// The row it stands for; none of a head.
+    pub fn row(&self) -> Option<usize> {
+        match self {
+            Self::Row(row) => Some(*row),
+            Self::Head { .. } => None,
+        }
+    }
 }
 
 /// Rows by framework; a framework stands where its first row does.
@@ -152,7 +165,7 @@ impl Verdicts {
                 groups.sort_by_key(|(_, rows)| Reverse(most(rows)));
             }
             Order::Fitting => {
-                let rank = |row: &usize| self.rank(*row, view.column.at);
+                let rank = |row: &usize| self.settled_rank(*row, view.column.at);
                 groups.iter_mut().for_each(|(_, rows)| rows.sort_by_key(rank));
                 groups.sort_by_key(|(_, rows)| rows.first().map(rank));
             }
@@ -166,8 +179,21 @@ impl Verdicts {
         columns.filter(fails).count()
     }
 
+    /// Puts every row at the place that it has now.
+    pub(super) fn settle(&mut self) {
+        let columns = 0..self.columns.all().len();
+        let of = |row| columns.clone().map(|column| self.rank(row, column)).collect();
+        let ranks = (0..self.matrix.rows.len()).map(of).collect();
+        self.ranks = ranks;
+    }
+
+    fn settled_rank(&self, row: usize, column: usize) -> Rank {
+        let settled = self.ranks.get(row).and_then(|ranks| ranks.get(column));
+        settled.copied().unwrap_or_else(|| self.rank(row, column))
+    }
+
     /// Place of a row in a column where what runs and fits comes first, the fastest first.
-    fn rank(&self, row: usize, column: usize) -> (bool, bool, Fits, u8, i64) {
+    fn rank(&self, row: usize, column: usize) -> Rank {
         let outcome = self.cell(row, column).map_or(Outcome::Unknown, |cell| cell.outcome);
         let way = self.planned.way(row, column);
         let speed = way.map_or(0.0, Way::tokens_per_second);

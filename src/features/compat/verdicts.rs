@@ -12,16 +12,16 @@ use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
-use super::columns::{Columns, News};
-use super::lines::{Group, groups};
+use super::columns::{Column, Columns, News};
+use super::lines::{Group, Rank, groups};
 use super::planned::Planned;
 use super::versions;
 use crate::engine::installed::{Installed, known};
-use crate::engine::plan::{Alternative, Demand, Fits, Framework, alternatives};
+use crate::engine::plan::{Alternative, Demand, Fits, Framework, Way, alternatives};
 use crate::engine::{
-    AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Outcome, Row, Target, Verdict,
-    evaluate, evaluate_without_fixes, importance, live_findings, matrix, start_command,
-    versions_of,
+    AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Outcome, Question, Row, Target,
+    Verdict, at_version, evaluate, evaluate_without_fixes, importance, live_findings, matrix,
+    start_command, versions_of,
 };
 use crate::features::Rules;
 use crate::features::shared::Judged;
@@ -46,6 +46,10 @@ pub struct Verdicts {
     judged: Vec<Arc<Judged>>,
     /// How the model runs in each row on the GPUs of each column.
     pub(super) planned: Planned,
+    /// Cells that are refused for memory on the fullest GPU, where the plan takes others of the column: by row and kind.
+    fitting: BTreeMap<(usize, usize), Cell>,
+    /// Place of each row in each column, as it was when a key last asked for an order.
+    pub(super) ranks: Vec<Vec<Rank>>,
     /// The last answer given in full, by row and kind: every drawing asks for the same again.
     pub(super) last: RefCell<Option<(usize, usize, Arc<Verdict>)>>,
 }
@@ -87,16 +91,28 @@ impl Verdicts {
         self.columns.look(frame, self.has_model())
     }
 
-    /// Answers from now on for other GPUs.
+    /// Answers from now on for other GPUs. Rows stay where they are as long as nothing but free memory is new.
     pub(super) fn take(&mut self, news: News) {
+        let stay = news.is_only_memory && self.has_model();
+        let ranks = std::mem::take(&mut self.ranks);
         self.columns.take(news, self.has_model());
+        self.lay_survey();
+        self.answer();
+        if stay && ranks.len() == self.ranks.len() {
+            self.ranks = ranks;
+        }
+    }
+
+    /// Takes one more GPU of a column into the group, or all of its kind out of it.
+    pub fn mark(&mut self, column: usize) {
+        self.columns.mark(column, self.has_model());
         self.lay_survey();
         self.answer();
     }
 
-    /// Takes one more GPU of a column into the group, or the group apart.
-    pub fn mark(&mut self, column: usize) {
-        self.columns.mark(column, self.assumptions.model.is_some());
+    /// Takes a GPU out of the group.
+    pub(super) fn unmark(&mut self) {
+        self.columns.unmark(self.has_model());
         self.lay_survey();
         self.answer();
     }
@@ -179,6 +195,35 @@ impl Verdicts {
         self.last.take();
         let model = self.assumptions.model.as_ref();
         self.planned.renew(model, &self.matrix.rows, &self.columns);
+        self.fitting = self.refused_but_fitting();
+        self.settle();
+    }
+
+    /// What the rules say where a plan has room that the fullest GPU of its column has not.
+    fn refused_but_fitting(&self) -> BTreeMap<(usize, usize), Cell> {
+        let columns = || self.columns.all().iter().enumerate();
+        let places = (0..self.matrix.rows.len()).flat_map(|row| {
+            let of = move |(at, column): (usize, &Column)| {
+                let targets = column.targets.clone().into_iter();
+                targets.map(move |target| (row, at, target))
+            };
+            columns().flat_map(of)
+        });
+        let fits = |fits: Option<Fits>| matches!(fits, Some(Fits::Fits | Fits::Tight));
+        let refused = |(row, column, target): &(usize, usize, usize)| {
+            let cell = self.matrix.cells[*row].get(*target);
+            cell.is_some_and(|cell| cell.outcome.is_bad()) && fits(self.planned.fits(*row, *column))
+        };
+        let cell = |(row, _, target): (usize, usize, usize)| {
+            let question = without_size(&self.matrix.rows[row].question);
+            let on = self.columns.targets().get(target)?;
+            let found = self.assumptions.about(&self.rules.get(), on, &question);
+            let verdict = evaluate_without_fixes(&self.rules.get(), on, &question, &found);
+            let Verdict { outcome, level, disputed, confidence, .. } = verdict;
+            let cell = Cell { outcome, level, disputed, confidence };
+            (!outcome.is_bad()).then_some(((row, target), cell))
+        };
+        places.filter(refused).filter_map(cell).collect()
     }
 
     /// Asks for another context, or for more requests at once.
@@ -204,15 +249,33 @@ impl Verdicts {
         self.assume(assumptions);
     }
 
+    /// Asks about a version of a framework.
+    pub(super) fn choose_version(&mut self, framework: &str, version: &str) {
+        self.assume(self.assumptions.choosing(framework, version));
+    }
+
+    /// The outcome of a row in a column at another version of its framework.
+    pub(super) fn at_version(&self, row: usize, column: usize, version: &str) -> Option<Outcome> {
+        let (rules, about) = (self.rules.get(), &self.matrix.rows.get(row)?.question);
+        let target = self.columns.targets().get(self.worst_target(row, column)?)?;
+        let question = at_version(&rules, &self.assumptions, about, version)?;
+        let assumptions = self.assumptions.choosing(&about.framework, version);
+        let plan = self.planned.plan(&question, &self.columns, column);
+        let fits = plan.as_ref().map(Way::fits);
+        let question = match fits {
+            Some(Fits::Fits | Fits::Tight) => without_size(&question),
+            _ => question,
+        };
+        let found = assumptions.about(&rules, target, &question);
+        let outcome = evaluate_without_fixes(&rules, target, &question, &found).outcome;
+        Some(self.with_memory(outcome, fits))
+    }
+
     /// Asks about the next older or newer version of a framework than that of a row; false: there is none.
     pub fn step_version(&mut self, framework: &str, now: Option<&str>, step: isize) -> bool {
         let known = versions_of(&self.rules.get(), framework);
         let Some(version) = versions::step_from(&known, now, step) else { return false };
-        let mut assumptions = self.assumptions.clone();
-        assumptions
-            .versions
-            .insert(framework.into(), AssumedVersion { version, origin: Origin::Asked });
-        self.assume(assumptions);
+        self.choose_version(framework, &version);
         true
     }
 
@@ -265,19 +328,36 @@ impl Verdicts {
 
     /// The outcome in a row of [`Verdicts::all_rows`] in a column: on the GPU where it is worst, and with the model that has to fit.
     pub fn cell(&self, row: usize, column: usize) -> Option<Cell> {
-        let cells = self.matrix.cells.get(row)?;
-        let mut cell = cells.get(self.worst_target(row, column)?)?.clone();
-        if !cell.outcome.is_bad() && self.planned.fits(row, column) == Some(Fits::DoesNotFit) {
-            cell.outcome = Outcome::Fails;
+        let mut cell = self.target_cell(row, self.worst_target(row, column)?)?.clone();
+        let outcome = self.with_memory(cell.outcome, self.planned.fits(row, column));
+        if outcome == Outcome::NoObstacle {
+            cell.confidence = None;
         }
+        cell.outcome = outcome;
         Some(cell)
+    }
+
+    /// An outcome of the rules once the plan has its say: what does not fit fails, and of what is not planned nobody knows that it fits.
+    pub(super) fn with_memory(&self, outcome: Outcome, fits: Option<Fits>) -> Outcome {
+        match fits {
+            Some(Fits::DoesNotFit) if !outcome.is_bad() => Outcome::Fails,
+            None | Some(Fits::Unknown) if self.planned.is_there() && outcome.runs() => {
+                Outcome::NoObstacle
+            }
+            _ => outcome,
+        }
+    }
+
+    fn target_cell(&self, row: usize, target: usize) -> Option<&Cell> {
+        let refused = || self.matrix.cells.get(row)?.get(target);
+        self.fitting.get(&(row, target)).or_else(refused)
     }
 
     /// The kind of GPU in a column on which a row does worst.
     fn worst_target(&self, row: usize, column: usize) -> Option<usize> {
-        let (cells, column) = (self.matrix.cells.get(row)?, self.columns.all().get(column)?);
-        let severity = |target: &&usize| cells.get(**target).map(|cell| cell.outcome.severity());
-        column.targets.iter().max_by_key(severity).copied()
+        let severity =
+            |target: &&usize| self.target_cell(row, **target).map(|cell| cell.outcome.severity());
+        self.columns.all().get(column)?.targets.iter().max_by_key(severity).copied()
     }
 
     /// The whole answer of a row of [`Verdicts::all_rows`] in a column, worked out when asked for.
@@ -294,9 +374,14 @@ impl Verdicts {
     }
 
     fn ask(&self, row: usize, target: usize) -> Option<Verdict> {
-        let (row, target) = (self.matrix.rows.get(row)?, self.columns.targets().get(target)?);
-        let found = self.assumptions.about(&self.rules.get(), target, &row.question);
-        Some(evaluate(&self.rules.get(), target, &row.question, &found))
+        let question = &self.matrix.rows.get(row)?.question;
+        let question = match self.fitting.contains_key(&(row, target)) {
+            true => without_size(question),
+            false => question.clone(),
+        };
+        let target = self.columns.targets().get(target)?;
+        let found = self.assumptions.about(&self.rules.get(), target, &question);
+        Some(evaluate(&self.rules.get(), target, &question, &found))
     }
 
     /// The command that starts a row on the GPUs of a column, where nothing is known to stand in its way.
@@ -306,7 +391,10 @@ impl Verdicts {
         }
         let (about, target) = (self.matrix.rows.get(row)?, self.worst_target(row, column)?);
         let target = self.columns.targets().get(target)?;
-        let text = start_command(&self.rules.get(), target, &about.question)?;
+        let copy = self.planned.copy(&about.question.framework);
+        let model = copy.map(|copy| copy.model.name.clone()).or(about.question.model.clone());
+        let question = Question { model, ..about.question.clone() };
+        let text = start_command(&self.rules.get(), target, &question)?;
         let way = self.planned.way(row, column);
         let framework = Framework::find(&about.question.framework);
         Some(
@@ -319,12 +407,16 @@ impl Verdicts {
     pub fn helps(&self, row: usize, column: usize) -> Option<Alternative> {
         let (way, about) = (self.planned.way(row, column)?, self.matrix.rows.get(row)?);
         let framework = Framework::find(&about.question.framework)?;
-        let shape = self.assumptions.model.as_ref()?.shape.as_ref()?;
+        let shape = self.planned.shape(framework)?;
         let devices = self.columns.devices(column)?;
         let used = devices.get(..way.gpus)?;
         let plan = way.plan.as_ref()?;
+        let host = self.columns.host_memory(column);
         let ways = alternatives(shape, used, framework, &way.demand, plan);
-        ways.into_iter().find(|one| one.plan.fits < plan.fits && self.is_allowed(row, column, one))
+        let beside = |one: Alternative| Alternative { plan: one.plan.beside(host), ..one };
+        ways.into_iter()
+            .map(beside)
+            .find(|one| one.plan.fits < plan.fits && self.is_allowed(row, column, one))
     }
 
     fn is_allowed(&self, row: usize, column: usize, way: &Alternative) -> bool {
@@ -368,6 +460,11 @@ impl Verdicts {
         let kinds = (0..).map_while(|gpu| self.columns.kind_of(gpu));
         kinds.filter_map(|kind| self.judged.get(kind).cloned()).collect()
     }
+}
+
+/// A question of which memory is no part: a plan says more of it.
+fn without_size(question: &Question) -> Question {
+    Question { weight_bytes: None, shape: None, ..question.clone() }
 }
 
 fn support(target: &Target) -> Vec<(Dtype, How)> {

@@ -6,7 +6,7 @@ use warpscope_probes::rules::COSTS;
 use super::matrix::{symbol, tight};
 use super::{origin_word, plan, rows_of};
 use crate::engine::plan::Fits;
-use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
+use crate::engine::{Evidence, Fix, Level, Origin, Outcome, Step, StepKind, Verdict};
 use crate::features::compat::{Compat, Line};
 use crate::features::{Feature, Shared};
 use crate::widgets::theme::Role;
@@ -30,7 +30,7 @@ pub(crate) fn title(
         Some(Fits::DoesNotFit) => (symbol(look, Outcome::Fails), "does not fit", Role::Fails),
         Some(Fits::Tight) => (tight(look), "tight", Role::Warn),
         _ => {
-            let outcome = verdict.outcome;
+            let outcome = state.verdicts.with_memory(verdict.outcome, fits);
             (symbol(look, outcome), outcome.words(), outcome_role(outcome))
         }
     };
@@ -61,6 +61,7 @@ pub(crate) fn pane(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
             let column = state.view.column.at;
             let mut page = part(look, width, |w| {
                 plan::write(w, state, row, column, false);
+                unplanned(w, state, row, verdict);
                 start(w, state, row, verdict);
             });
             let left = height.saturating_sub(page.lines.len());
@@ -148,6 +149,16 @@ fn symptom(w: &mut PageWriter<'_>, verdict: &Verdict) {
     w.labelled("you see", verdict.symptom.as_deref().unwrap_or(""), Role::Bad);
 }
 
+/// That memory is open, where nothing is planned of a row that runs as far as the rules know.
+fn unplanned(w: &mut PageWriter<'_>, state: &Compat, row: usize, verdict: &Verdict) {
+    let planned = &state.verdicts.planned;
+    let is_open = planned.is_there() && planned.way(row, state.view.column.at).is_none();
+    if is_open && !verdict.outcome.is_bad() {
+        let text = "what the model takes here is not worked out: whether it fits is not known";
+        w.labelled("memory", text, Role::Warn);
+    }
+}
+
 /// The command that starts a row, which is copied where there is nothing to mend.
 fn start(w: &mut PageWriter<'_>, state: &Compat, row: usize, verdict: &Verdict) {
     if let Some(start) = state.verdicts.start(row, state.view.column.at) {
@@ -168,6 +179,7 @@ pub(crate) fn whole(state: &Compat, look: Look<'_>, chosen: usize, width: usize)
     let mut all = part(look, width, |w| {
         if let Some(Line::Row(row)) = state.selected_line() {
             plan::write(w, state, row, state.view.column.at, true);
+            unplanned(w, state, row, &verdict);
             start(w, state, row, &verdict);
         }
     });
@@ -219,8 +231,9 @@ fn chain(w: &mut PageWriter<'_>, verdict: &Verdict) {
 fn step_text(step: &Step) -> String {
     match step.kind {
         StepKind::Decides => format!("{} (this decides)", step.text),
-        StepKind::Undecided => format!("undecided, {}", step.text),
-        StepKind::Passes | StepKind::Rerouted | StepKind::Stops => step.text.clone(),
+        StepKind::Passes | StepKind::Rerouted | StepKind::Stops | StepKind::Undecided => {
+            step.text.clone()
+        }
     }
 }
 
@@ -311,9 +324,10 @@ fn framework(
     let known = state.verdicts.known_version(&group.framework);
     let version = match (given, known) {
         (Some(given), _) => {
-            format!("{}, {}; v resets it", given.version, origin_word(given.origin))
+            let reset = if given.origin == Origin::Asked { "; V resets it" } else { "" };
+            format!("{}, {}{reset}; v picks another", given.version, origin_word(given.origin))
         }
-        (None, Some(known)) => format!("{known} unless a row names another"),
+        (None, Some(known)) => format!("{known} unless a row names another; v picks one"),
         (None, None) => "any; no rule depends on it".to_owned(),
     };
     w.labelled("version", &version, Role::Text);

@@ -14,8 +14,6 @@ const WIDEST: u16 = 18;
 const COMFORTABLE: u16 = 46;
 /// Columns of the version.
 const VERSION: u16 = 12;
-/// Columns of a version that is marked as chosen or installed.
-const MARKED: u16 = 18;
 /// Fewest columns of a configuration with which the version is shown.
 const READABLE: u16 = 28;
 
@@ -32,8 +30,6 @@ pub(crate) struct GridRequest {
     pub(crate) selected: usize,
     /// First column of the last drawing.
     pub(crate) first: usize,
-    /// Whether versions are marked as chosen or installed.
-    pub(crate) marked: bool,
 }
 
 /// How the columns lie.
@@ -64,8 +60,7 @@ impl Grid {
         let pitch = if all < NARROWEST { SCROLLED } else { all.min(wanted) };
         let shown = usize::from((room / pitch).max(1)).min(request.columns);
         let lead = width - (shown as u16 * pitch).min(width);
-        let version = if request.marked { MARKED } else { VERSION };
-        let version = if lead >= READABLE + version { version } else { 0 };
+        let version = if lead >= READABLE + VERSION { VERSION } else { 0 };
         Self {
             config: (lead - version).min(request.config.max(14)),
             version,

@@ -47,7 +47,6 @@ pub(crate) fn request(state: &Compat, shared: &Shared, look: Look<'_>) -> GridRe
         name: name.unwrap_or(0).max(figures),
         selected: view.column.at,
         first: view.top.1,
-        marked: !compat.assumptions().versions.is_empty(),
     }
 }
 
@@ -308,15 +307,29 @@ impl<'a> Matrix<'a> {
             pen.skip(2).put(&count, look.style(Role::Muted));
         }
         for column in self.grid.columns().filter(|_| folded) {
-            let Some((outcome, count)) = state.verdicts.gist(rows, column) else { continue };
-            let count = Short::of(count);
-            let mut place = on.at(inner(self.place(column, line)));
+            let place = on.at(inner(self.place(column, line)));
+            self.gist(rows, column, place);
+        }
+    }
+
+    /// How often each outcome occurs among rows that are folded away; where that is too long, the worst alone.
+    fn gist(&self, rows: &[usize], column: usize, mut place: Surface<'_>) {
+        let (look, verdicts) = (self.look, &self.state.verdicts);
+        let Some(worst) = verdicts.gist(rows, column) else { return };
+        let width = |counts: &[(Outcome, usize)]| -> u16 {
+            let one = |(_, count): &(Outcome, usize)| 2 + text_width(&Short::of(count));
+            counts.iter().map(one).sum::<u16>().saturating_sub(1)
+        };
+        let every = verdicts.counts(rows.iter().copied(), column);
+        let lead = u16::from(self.has_figures(place.area));
+        let fits = width(&every) + lead <= place.area.width;
+        let counts = if fits { every } else { vec![worst] };
+        let mut pen = place.pen();
+        let middle = pen.rest().saturating_sub(width(&counts)) / 2;
+        pen.skip(if lead > 0 { lead } else { middle });
+        for (outcome, count) in counts {
             let style = look.style(outcome_role(outcome));
-            let figures = self.has_figures(place.area);
-            let mut pen = place.pen();
-            let middle = pen.rest().saturating_sub(1 + text_width(&count)) / 2;
-            pen.skip(if figures { 1 } else { middle });
-            pen.glyph(symbol(look, outcome), style).put(&count, style);
+            pen.glyph(symbol(look, outcome), style).put(&Short::of(count), style).skip(1);
         }
     }
 
@@ -327,13 +340,13 @@ impl<'a> Matrix<'a> {
         let room = self.grid.config.saturating_sub(INDENT + 1);
         pen.skip(INDENT).elide(&about.config, room, look.style(Role::Text));
         if self.grid.version > 0 {
-            let (word, role) = match about.question.origin {
-                Origin::Known => ("", Role::Muted),
-                origin => (origin_word(origin), Role::Accent),
+            // Where it comes from stands in the head of the framework.
+            let role = match about.question.origin {
+                Origin::Known => Role::Muted,
+                Origin::Asked | Origin::Installed => Role::Accent,
             };
             let version = about.question.version.as_deref().unwrap_or_default();
-            let text = Short::of(format_args!("{version} {word}"));
-            pen.skip(1).elide(text.trim_end(), self.grid.version - 1, look.style(role));
+            pen.skip(1).elide(version, self.grid.version - 1, look.style(role));
         }
         for column in self.grid.columns() {
             let Some(cell) = state.verdicts.cell(row, column) else { continue };
@@ -367,7 +380,7 @@ fn planned(look: Look<'_>, pen: &mut CellWriter<'_>, way: Option<&Way>, cell: &C
         verdict_cell(look, pen, cell);
     }
     let text = match (way.fits(), &way.plan) {
-        (Fits::DoesNotFit, Some(plan)) => Short::of(format_args!("{} GiB", whole_gib(plan))),
+        (Fits::DoesNotFit, Some(plan)) => Short::of(format_args!("{} GiB", needed(plan))),
         _ if outcome.is_bad() || way.speed.is_none() => return,
         _ => Short::of(format_args!("{:.0}/s", way.tokens_per_second())),
     };
@@ -377,11 +390,12 @@ fn planned(look: Look<'_>, pen: &mut CellWriter<'_>, way: Option<&Way>, cell: &C
     }
 }
 
-/// What a plan takes at least, as short as a cell is narrow.
-fn whole_gib(plan: &Plan) -> String {
-    let text = gib(plan.must.mid);
+/// What is too much: all that was asked for on each GPU, or in the memory of the machine; as short as a cell is narrow.
+fn needed(plan: &Plan) -> String {
+    let bytes = plan.offload.map_or(plan.total.mid, |offload| offload.host);
+    let text = gib(bytes);
     match text.split_once('.') {
-        Some((whole, _)) if whole.len() > 1 => format!("{:.0}", plan.must.mid / f64::from(1 << 30)),
+        Some((whole, _)) if whole.len() > 1 => format!("{:.0}", bytes / f64::from(1 << 30)),
         _ => text,
     }
 }

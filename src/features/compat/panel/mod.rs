@@ -145,12 +145,15 @@ fn nothing(state: &Compat) -> String {
     format!("No row{of_model}{what}{words}{way_out}.")
 }
 
-/// What plans are made for: `, 8k × 1`.
+/// What plans are made for: `, 8k tokens × 1 request`.
 fn asked(state: &Compat, look: Look<'_>) -> String {
     let planned = &state.verdicts.planned;
     let Demand { context, concurrency, .. } = planned.demand;
     match planned.is_there() {
-        true => format!(", {} tokens {} {concurrency}", tokens(context), look.glyphs.times),
+        true => {
+            let requests = if concurrency == 1 { "request" } else { "requests" };
+            format!(", {} tokens {} {concurrency} {requests}", tokens(context), look.glyphs.times)
+        }
         false => String::new(),
     }
 }
@@ -206,6 +209,10 @@ fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     pen.put(&head, look.style(Role::Text));
     for (text, (.., role)) in texts.iter().zip(&counts) {
         pen.skip(gap).put(text, look.style(*role));
+    }
+    let figures = "/s: tokens a second, GiB: needed where it does not fit";
+    if state.verdicts.planned.is_there() && pen.rest() >= text_width(figures) + 3 {
+        pen.skip_to_last(text_width(figures)).put(figures, look.style(Role::Muted));
     }
 }
 

@@ -40,9 +40,12 @@ pub(super) fn write(
     let split = parallel(way.demand.parallel).map(|split| format!(", {split}")).unwrap_or_default();
     let some = if used.len() < devices.len() { format!("{} of {name}", used.len()) } else { name };
     w.labelled("plan", &format!("{words} on {some}{split}"), role);
-    if let Some(refused) = plan.refusal.as_ref().or(way.refused.as_ref()) {
+    if let Some(refused) = &plan.refusal {
+        w.labelled("", refused, Role::Bad);
+    } else if let Some(refused) = &way.refused {
         w.labelled("", &format!("not every GPU shares each layer: {refused}"), Role::Warn);
     }
+    copy(w, state, row);
     let each = if way.gpus > 1 { " each" } else { "" };
     let (sum, of) = (parts(plan, &way.demand, ascii), gib(plan.memory));
     w.labelled("memory", &format!("{sum} of {of} GiB{each}{}", held(used)), Role::Text);
@@ -68,6 +71,17 @@ pub(super) fn write(
     {
         w.labelled("helps", &cheaper(&helps), Role::Good);
     }
+}
+
+/// The files that are planned where the framework does not load those that were named.
+fn copy(w: &mut PageWriter<'_>, state: &Compat, row: usize) {
+    let verdicts = &state.verdicts;
+    let Some(copy) = verdicts.planned.copy(&verdicts.all_rows()[row].question.framework) else {
+        return;
+    };
+    let made = "such files are made; that somebody publishes this one is assumed";
+    let known = if copy.is_published { "published" } else { made };
+    w.labelled("files", &format!("{} ({known})", copy.model.name), Role::Text);
 }
 
 /// What is free where others hold memory; plans take the least of the last minute.
