@@ -64,7 +64,18 @@ impl Dialog {
         let known = Model::known_ids().filter(|id| !self.found.iter().any(|one| one.name == **id));
         let known = known.map(|id| Choice { name: id.to_owned(), detail: "well known".to_owned() });
         let all = self.found.iter().cloned().chain(known);
-        all.filter(|one| self.input.matches(&one.name)).take(MOST_CHOICES).collect()
+        let mut all: Vec<_> = all.filter(|one| self.input.matches(&one.name)).collect();
+        let typed = self.input.text.trim();
+        all.sort_by_key(|one| (!one.name.eq_ignore_ascii_case(typed), is_republished(&one.name)));
+        all.truncate(MOST_CHOICES);
+        all
+    }
+
+    /// The choice that enter takes: the first that matches what is typed, unless that names a file.
+    fn first(&self) -> Option<usize> {
+        let typed = self.input.text.trim();
+        let none = typed.is_empty() || typed.starts_with(['/', '.', '~']);
+        (!none && !self.choices().is_empty()).then_some(0)
     }
 
     /// What an event changes; an empty line that is entered closes it, and is the caller's to see to.
@@ -110,17 +121,11 @@ impl Dialog {
         Flow::Stay(vec![Cmd::ReadModel(name).into()])
     }
 
-    /// Says why nothing can be read. Who typed a part of a name has the first that matches under the cursor.
-    fn fail(&mut self, why: String) {
-        self.at = self.at.or_else(|| (!self.choices().is_empty()).then_some(0));
-        self.state = State::Failed(why);
-    }
-
     /// Completes what is typed to the selected choice, or to the first.
     fn complete(&mut self) {
         if let Some(one) = self.choices().into_iter().nth(self.at.unwrap_or(0)) {
             self.input.text = one.name;
-            self.at = None;
+            self.at = self.first();
         }
     }
 
@@ -137,7 +142,7 @@ impl Dialog {
             (None, _) if press.chord.is_backspace() => self.input.erase(),
             _ => return Flow::stay(),
         }
-        self.at = None;
+        self.at = self.first();
         if matches!(self.state, State::Failed(_)) {
             self.state = State::Empty;
         }
@@ -177,12 +182,15 @@ impl Compat {
         }
         match read {
             Err(why) => {
-                dialog.fail(why);
+                dialog.state = State::Failed(why);
                 Vec::new()
             }
             Ok(model) => {
                 self.popup = None;
-                let said = format!("Every row now answers for {}; esc resets that.", model.name);
+                let said = format!(
+                    "Every row now answers for {}; m with an empty line resets that.",
+                    model.name
+                );
                 let planned = model.shape.is_some();
                 self.keep_selection(|tab| tab.verdicts.set_model(Some(model)));
                 if planned {
@@ -193,6 +201,14 @@ impl Compat {
             }
         }
     }
+}
+
+/// Owners that publish models of others under the names these have.
+const REPUBLISHING: &[&str] = &["unsloth", "NousResearch"];
+
+/// Whether a hub id names a copy by somebody who republishes models.
+fn is_republished(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(owner, _)| REPUBLISHING.contains(&owner))
 }
 
 /// Draws the dialog: the line, what is said of it, and what can be picked.
@@ -264,19 +280,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_name_leads_to_the_first_that_matches() {
+    fn what_is_typed_leads_to_the_first_that_matches_as_its_makers_publish_it() {
+        let read = |typed: &str| {
+            let mut dialog = Dialog::default();
+            typed.chars().for_each(|letter| dialog.input.push_within(letter, LONGEST));
+            dialog.at = dialog.first();
+            dialog.enter();
+            dialog.state
+        };
+        for (typed, want) in [
+            ("llama-3.3-70", "meta-llama/Llama-3.3-70B-Instruct"),
+            ("qwen/qwen3-8b", "Qwen/Qwen3-8B"),
+            ("unsloth/llama-3.3-70", "unsloth/Llama-3.3-70B-Instruct"),
+            ("/nowhere/at/all", "/nowhere/at/all"),
+            ("./llama", "./llama"),
+            ("no such model", "no such model"),
+        ] {
+            assert_eq!(read(typed), State::Reading(want.to_owned()), "{typed}");
+        }
+    }
+
+    #[test]
+    fn up_from_the_first_choice_goes_back_to_what_is_typed() {
         let mut dialog = Dialog::default();
-        "gemma-3-27b".chars().for_each(|letter| dialog.input.push_within(letter, LONGEST));
+        "qwen".chars().for_each(|letter| dialog.input.push_within(letter, LONGEST));
+        dialog.at = dialog.first();
+        assert_eq!(dialog.at, Some(0));
+        dialog.step(-1);
         dialog.enter();
-        assert_eq!(dialog.state, State::Reading("gemma-3-27b".to_owned()));
-        dialog.fail("is not there".to_owned());
-        let first = dialog.choices()[0].name.clone();
-        dialog.enter();
-        assert_eq!(dialog.state, State::Reading(first));
-        let mut dialog = Dialog::default();
-        "/nowhere/at/all".chars().for_each(|letter| dialog.input.push_within(letter, LONGEST));
-        dialog.fail("is not there".to_owned());
-        assert_eq!(dialog.at, None);
+        assert_eq!(dialog.state, State::Reading("qwen".to_owned()));
     }
 
     #[test]
