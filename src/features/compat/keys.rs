@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::lines::Line;
 use super::model::Dialog;
+use super::picker::Picker;
 use super::view::{ONLY, ORDERS, Only};
-use super::{Cmd, Compat, Popup};
+use super::{Cmd, Compat, Popup, Verdicts};
 use crate::engine::plan::Demand;
 use crate::features::keys::keys;
 use crate::features::orders::{next, words};
@@ -19,10 +20,12 @@ impl Compat {
     pub const KEYS: &'static [Key<Self>] = keys! {
         "filter", ["/"], "filter", "Show only rows that contain the typed words.", |_, _| vec![Effect::TypeFilter];
         "only", ["f"], "show", "Show all rows, only problems, only what works, or only what works and fits.", Self::choose_rows;
-        "mark_gpu", ["space"], "group", "Take one more GPU of the column into a group; on the group: take it apart.", Self::mark_gpu;
+        "mark_gpu", ["space"], "more GPUs", "Take one more GPU of the column into the group that a model is spread over; after the last, none.", |tab, _| tab.group(|verdicts, column| verdicts.mark(column));
+        "unmark_gpu", ["backspace"], "", "Take a GPU out of the group.", |tab, _| tab.group(|verdicts, _| verdicts.unmark());
         "older_version", ["<", ","], "older", "Ask about an older version of the framework.", |tab, _| tab.step_version(-1);
         "newer_version", [">", "."], "newer", "Ask about a newer version of the framework.", |tab, _| tab.step_version(1);
-        "reset_version", ["v"], "", "Reset the version.", Self::reset_version;
+        "pick_version", ["v"], "version", "Pick or type a version of the framework, with the outcome at each.", Self::ask_version;
+        "reset_version", ["V"], "", "Reset the version.", Self::reset_version;
         "model", ["m"], "model", "Pick or name a model; every row then answers for it.", Self::ask_model;
         "longer_context", ["c"], "context", "Plan for twice the context.", |tab, _| tab.ask_for(|demand| &mut demand.context, 2.0);
         "shorter_context", ["C"], "", "Plan for half the context.", |tab, _| tab.ask_for(|demand| &mut demand.context, 0.5);
@@ -45,22 +48,24 @@ impl Compat {
         Vec::new()
     }
 
-    fn mark_gpu(&mut self, _shared: &Shared) -> Vec<Effect> {
-        let column = self.view.column.at;
-        let had = self.verdicts.columns.has_group();
+    /// Changes the group, and goes to it: what was asked for is what is answered.
+    fn group(&mut self, change: impl FnOnce(&mut Verdicts, usize)) -> Vec<Effect> {
+        let (column, had) = (self.view.column.at, self.verdicts.columns.has_group());
         self.keep_selection(|tab| {
-            tab.verdicts.mark(column);
-            // The group stands first: the cursor stays on the column it was on.
-            tab.view.column.at = match (had, tab.verdicts.columns.has_group()) {
-                (false, true) => column + 1,
-                (true, false) => column.saturating_sub(1),
-                _ => column,
-            };
+            change(&mut tab.verdicts, column);
+            if had || tab.verdicts.columns.has_group() {
+                tab.view.column.at = tab.verdicts.columns.of_marked();
+            }
         });
-        match self.verdicts.columns.has_group() {
-            true => say(format!("Group: {}.", self.verdicts.columns.name(0))),
-            false => say("No GPU is in a group."),
-        }
+        let columns = &self.verdicts.columns;
+        let Some(group) = columns.all().first().filter(|first| first.is_group) else {
+            return say("No GPU is in a group; space takes one.");
+        };
+        let name = columns.name(0);
+        say(match group.gpus.len() {
+            1 => format!("Group of 1 GPU: {name}; space takes more, backspace fewer."),
+            count => format!("Group of {count} GPUs: {name}; space takes more, backspace fewer."),
+        })
     }
 
     /// Changes the context or the number of requests, within what people serve.
@@ -76,7 +81,10 @@ impl Compat {
     }
 
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.keep_selection(|tab| tab.view.order = next(ORDERS, tab.view.order));
+        self.keep_selection(|tab| {
+            tab.view.order = next(ORDERS, tab.view.order);
+            tab.verdicts.settle();
+        });
         say(format!("Sorted: {}.", words(ORDERS, &self.view.order)))
     }
 
@@ -125,7 +133,21 @@ impl Compat {
         }
         let side = if step < 0 { "older" } else { "newer" };
         let of = now.unwrap_or_else(|| "any".to_owned());
-        say(format!("The rules know no {side} version of {framework} than {of}."))
+        say(format!("The rules know no {side} version of {} than {of}; v takes any.", self.name()))
+    }
+
+    /// The name of the framework under the cursor.
+    fn name(&self) -> String {
+        let group = self.selected_line().and_then(|line| self.verdicts.group_of(&line).cloned());
+        group.map_or_else(String::new, |group| group.name)
+    }
+
+    fn ask_version(&mut self, _shared: &Shared) -> Vec<Effect> {
+        let picker = Picker::new(self);
+        if picker.is_some() {
+            self.popup = picker.map(Popup::Versions);
+        }
+        Vec::new()
     }
 
     fn reset_version(&mut self, _shared: &Shared) -> Vec<Effect> {
@@ -133,7 +155,7 @@ impl Compat {
         if self.keep_selection(|tab| tab.verdicts.reset_version(&framework)) {
             return Vec::new();
         }
-        say(format!("No version of {framework} is selected; < and > select one."))
+        say(format!("No version of {} is selected; v picks one.", self.name()))
     }
 
     fn ask_model(&mut self, _shared: &Shared) -> Vec<Effect> {

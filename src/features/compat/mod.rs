@@ -7,6 +7,7 @@ mod keys;
 mod lines;
 pub mod model;
 mod panel;
+mod picker;
 pub mod planned;
 mod popup;
 pub mod probing;
@@ -82,7 +83,10 @@ impl Compat {
 
     /// Brings the verdicts in line with the GPUs of a frame; the cursor goes where its line goes.
     fn renew(&mut self, frame: &Frame) {
-        if let Some(news) = self.verdicts.look(frame) {
+        let Some(news) = self.verdicts.look(frame) else { return };
+        // An answer that is being read does not turn around because memory comes and goes.
+        let is_read = matches!(self.popup, Some(Popup::Why(_) | Popup::Versions(_)));
+        if !(news.is_only_memory && is_read) {
             self.keep_selection(|tab| tab.verdicts.take(news));
         }
     }

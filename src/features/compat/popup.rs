@@ -1,6 +1,7 @@
-//! What lies over the Compat tab: a verdict in full, and the dialog that names a model.
+//! What lies over the Compat tab: a verdict in full, and the dialogs that name a model and a version.
 
 use super::model::{self, Dialog};
+use super::picker::{self, Picked, Picker};
 use super::{Compat, Line, panel};
 use crate::features::Effect;
 use crate::features::keys::Action;
@@ -14,6 +15,8 @@ pub enum Popup {
     Why(Why),
     /// The model every row is asked about.
     Model(Dialog),
+    /// The version a framework is asked about.
+    Versions(Picker),
 }
 
 /// A verdict in full.
@@ -74,8 +77,23 @@ impl Compat {
             Popup::Why(why) => why.on(event, fixes),
             Popup::Model(dialog) if dialog.takes_back(event) => Flow::Close(self.forget_model()),
             Popup::Model(dialog) => dialog.on(event),
+            Popup::Versions(picker) => match picker.picked(event) {
+                Some(picked) => Flow::Close(self.pick_version(picker.framework(), &picked)),
+                None => picker.on(event, &self.verdicts),
+            },
         };
         flow.keep(popup, &mut self.popup)
+    }
+}
+
+impl Compat {
+    /// Asks about the version that was picked.
+    fn pick_version(&mut self, framework: &str, picked: &Picked) -> Vec<Effect> {
+        self.keep_selection(|tab| match picked {
+            Picked::Version(version) => tab.verdicts.choose_version(framework, version),
+            Picked::Reset => drop(tab.verdicts.reset_version(framework)),
+        });
+        Vec::new()
     }
 }
 
@@ -84,6 +102,7 @@ impl Popup {
         match self {
             Self::Why(why) => why.draw(state, on),
             Self::Model(dialog) => model::render(dialog, on),
+            Self::Versions(picker) => picker::render(picker, on),
         }
     }
 }

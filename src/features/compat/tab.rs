@@ -94,11 +94,8 @@ impl Feature for Compat {
         self.view.visible = part.lines;
     }
 
-    /// The filter first, then the model.
+    /// The filter; the model stays until another is named, or none.
     fn close(&mut self) -> Vec<Effect> {
-        if self.view.filter.text.is_empty() {
-            return self.forget_model();
-        }
         self.keep_selection(|tab| tab.view.filter.text.clear());
         Vec::new()
     }
@@ -146,12 +143,13 @@ impl Feature for Compat {
     }
 
     fn popup_takes_text(&self) -> bool {
-        matches!(self.popup, Some(Popup::Model(_)))
+        matches!(self.popup, Some(Popup::Model(_) | Popup::Versions(_)))
     }
 
     fn popup_hints(&self) -> &'static [PopupHint] {
         match &self.popup {
             Some(Popup::Model(_)) => &[("enter", "read"), ("tab", "complete"), ("esc", "close")],
+            Some(Popup::Versions(_)) => &[("enter", "ask about it"), ("esc", "close")],
             _ => &[("y", "copy"), ("esc", "close")],
         }
     }
@@ -170,7 +168,7 @@ impl Feature for Compat {
 impl Compat {
     /// Whether free memory counts, or will as soon as the model that is being named is read.
     fn counts_free(&self) -> bool {
-        self.verdicts.has_model() || self.popup_takes_text()
+        self.verdicts.has_model() || matches!(self.popup, Some(Popup::Model(_)))
     }
 }
 

@@ -31,6 +31,19 @@ pub(crate) fn step_from(known: &[String], now: Option<&str>, step: isize) -> Opt
     }
 }
 
+/// Puts a version among known ones, which ascend.
+pub(crate) fn insert(known: &mut Vec<String>, version: &str) {
+    let parsed = |text: &str| text.parse::<Version>().ok();
+    let is_older = |one: &String| match (parsed(one), parsed(version)) {
+        (Some(one), Some(version)) => order(&one, &version).is_lt(),
+        _ => true,
+    };
+    let at = known.partition_point(is_older);
+    if known.get(at).is_none_or(|one| one != version) {
+        known.insert(at, version.to_owned());
+    }
+}
+
 /// Replaces what was found installed; what the user chose stays.
 pub(crate) fn install(assumptions: &mut Assumptions, found: &BTreeMap<String, AssumedVersion>) {
     assumptions.versions.retain(|_, given| given.origin == Origin::Asked);

@@ -34,6 +34,8 @@ fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
     );
     assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Works));
     press(&mut app, "esc");
+    assert!(app.tabs.compat.verdicts.has_model(), "esc throws no model away");
+    press(&mut app, "m enter");
     assert_eq!(app.tabs.compat.verdicts.assumptions().model, None);
     assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Fails));
 }
@@ -41,10 +43,10 @@ fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
 #[test]
 fn an_empty_line_takes_the_model_back_and_a_closed_dialog_changes_nothing() {
     let mut app = app();
-    press(&mut app, "m a enter");
-    update(&mut app, Msg::Compat(compat::Msg::Model("a".into(), Ok(Box::new(model("a"))))));
-    press(&mut app, "m b enter esc");
-    update(&mut app, Msg::Compat(compat::Msg::Model("b".into(), Ok(Box::new(model("b"))))));
+    press(&mut app, "m / a enter");
+    update(&mut app, Msg::Compat(compat::Msg::Model("/a".into(), Ok(Box::new(model("a"))))));
+    press(&mut app, "m / b enter esc");
+    update(&mut app, Msg::Compat(compat::Msg::Model("/b".into(), Ok(Box::new(model("b"))))));
     let name = |app: &App| {
         app.tabs.compat.verdicts.assumptions().model.as_ref().map(|model| model.name.clone())
     };
@@ -59,11 +61,15 @@ fn models_found_here_are_picked_and_names_are_completed() {
     assert_eq!(press(&mut app, "m"), [Cmd::Compat(compat::Cmd::ListModels)]);
     let choice = |name: &str| Choice { name: name.into(), detail: "2 GiB".into() };
     let found = vec![choice("llama3.1:8b"), choice("me/own-model")];
-    update(&mut app, Msg::Compat(compat::Msg::Models(found)));
+    update(&mut app, Msg::Compat(compat::Msg::Models(found.clone())));
     let read = |name: &str| [Cmd::Compat(compat::Cmd::ReadModel(name.into()))];
     assert_eq!(press(&mut app, "down down enter"), read("me/own-model"));
     assert_eq!(press(&mut app, "l l a m a 3 . 1 : tab enter"), read("llama3.1:8b"));
     press(&mut app, "esc m");
+    update(&mut app, Msg::Compat(compat::Msg::Models(found)));
+    assert_eq!(press(&mut app, "o w n - enter"), read("me/own-model"), "the first that matches");
+    press(&mut app, "esc m");
+    update(&mut app, Msg::Compat(compat::Msg::Models(Vec::new())));
     assert_eq!(
         press(&mut app, "q w e n 2 . 5 - 3 2 b - i n s t r u c t - a w q tab enter"),
         read(QWEN)

@@ -63,10 +63,36 @@ fn keys_step_through_versions_and_take_the_choice_back() {
         Some("1.0")
     );
     assert!(app.toast.as_ref().is_some_and(|toast| toast.0.contains("no older version")));
-    press(&mut app, "> v");
+    assert!(app.toast.as_ref().is_some_and(|toast| toast.0.contains("Zeta")));
+    press(&mut app, "> V");
     assert_eq!(app.tabs.compat.verdicts.given("zeta"), None);
-    press(&mut app, "v");
+    press(&mut app, "V");
     assert!(app.toast.is_some());
+}
+
+#[test]
+fn a_version_is_picked_from_a_list_or_typed() {
+    let mut app = app();
+    let given =
+        |app: &App| app.tabs.compat.verdicts.given("alpha").map(|given| given.version.clone());
+    press(&mut app, "l j j j");
+    assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)));
+    // Half precision on a T4: from 1.5 on.
+    let at = |app: &App, version| app.tabs.compat.verdicts.at_version(2, 1, version);
+    for (version, want) in
+        [("2.0", Outcome::Works), ("1.5", Outcome::Works), ("1.0", Outcome::Fails)]
+    {
+        assert_eq!(at(&app, version), Some(want), "{version}");
+    }
+    press(&mut app, "v down enter");
+    assert_eq!(given(&app).as_deref(), Some("1.5"), "2.0 and 1.5 are the first two");
+    press(&mut app, "v 1 . 4 . 2 enter");
+    assert_eq!(given(&app).as_deref(), Some("1.4.2"), "which no rule names");
+    assert_eq!(app.tabs.compat.verdicts.cell(2, 1).map(|cell| cell.outcome), Some(Outcome::Fails));
+    press(&mut app, "v x enter");
+    assert!(matches!(app.tabs.compat.popup, Some(Popup::Versions(_))), "that is no version");
+    press(&mut app, "esc v home enter");
+    assert_eq!(given(&app), None, "the first line takes the choice back");
 }
 
 #[test]
