@@ -296,7 +296,11 @@ impl Reader<'_> {
 
     /// An option that no table has. What follows may be its value, but not where it means something by itself.
     fn unknown(&mut self, name: &str, has_value: bool, word: &str) -> Result<(), String> {
-        let means = |word: &str| self.named.is_some_and(|own| is_known(self.base, own, word));
+        let names = |word: &str| name_of(word).is_some_and(|name| find(self.base, name).is_some());
+        let means = |word: &str| match self.named {
+            Some(own) => is_known(self.base, own, word),
+            None => names(word),
+        };
         if !has_value && means(name) {
             self.word(name);
             return Ok(());
@@ -436,8 +440,10 @@ mod tests {
         ] {
             assert_eq!(read(words), want);
         }
-        let error = tokens(RuleBase::builtin(), &["vllm --no-such-option awq".to_owned()]);
-        assert!(error.is_err_and(|error| error.contains("--no-such-option=awq")));
+        for words in ["vllm --no-such-option awq", "--no-such-option vllm"] {
+            let error = tokens(RuleBase::builtin(), &[words.to_owned()]);
+            assert!(error.is_err_and(|error| error.contains("write --no-such-option=")), "{words}");
+        }
     }
 
     #[test]
