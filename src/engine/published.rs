@@ -209,6 +209,7 @@ fn scan_of(library: &Library) -> Scan {
         path: Path::new(&library.name).to_owned(),
         bytes: 0,
         format: Format::Elf,
+        cpu: None,
         executable: vec![(Shape(code.chain(text).collect()), 1)],
         relocatable: Vec::new(),
         data: Vec::new(),

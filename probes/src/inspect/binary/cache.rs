@@ -21,7 +21,7 @@ use crate::bounded::{self, Accept};
 use crate::private;
 
 /// Version of the entries; a scanner that finds more than the one before counts it up.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// Bytes kept in all; the oldest entries go first. A scan takes about one kilobyte.
 const MOST_BYTES: u64 = 32 << 20;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::collect::Collector;
 use super::contents::{self, Format};
+use super::cpu::Cpu;
 use super::inflate::Inflated;
 use super::scan::{Scan, inside};
 use super::source::{Fault, OnDisk, Reader, Section, Source};
@@ -59,7 +60,7 @@ pub fn scan_file(path: &Path) -> Result<Scan, ScanError> {
 /// See [`scan_file`]; for bytes that are no file of their own. The path only names them.
 pub fn scan_source(path: &Path, source: &dyn Source) -> Result<Scan, ScanError> {
     let format = recognised(path, source)?;
-    let mut scan = Scan::empty(path, source.len(), format);
+    let mut scan = Scan { cpu: Cpu::of(format, source), ..Scan::empty(path, source.len(), format) };
     let mut collector = Collector::default();
     if format == Format::Zip {
         let done = each_member(source, &mut |member, bytes| match bytes {

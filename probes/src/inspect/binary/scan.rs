@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::contents::Format;
+use super::cpu::Cpu;
 use super::image::{Form, Image, Target};
 
 /// The images of one container, each with how often it occurs there; sorted. Equal containers have equal shapes, and a library of
@@ -38,6 +39,9 @@ pub struct Scan {
     pub bytes: u64,
     /// What kind of file it is.
     pub format: Format,
+    /// The CPU that loads it, where its header names one that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Cpu>,
     /// Containers the CUDA runtime finds, by shape.
     pub executable: Vec<(Shape, u32)>,
     /// Containers left over from before linking, by shape. Nothing loads them.
@@ -93,6 +97,7 @@ impl Scan {
             path: path.to_owned(),
             bytes,
             format,
+            cpu: None,
             executable: Vec::new(),
             relocatable: Vec::new(),
             data: Vec::new(),

@@ -172,6 +172,12 @@ pub struct Package {
     /// CUDA it was built with, where it says so: `12.8`.
     #[serde(default)]
     pub cuda: Option<String>,
+    /// Whether it says that it was built without CUDA.
+    #[serde(default)]
+    pub without_cuda: bool,
+    /// Why it can use no GPU, whatever it holds: the torch it asks for is not there, or was built without CUDA.
+    #[serde(default)]
+    pub obstacle: Option<String>,
     /// Commit it was built from, where it says so.
     #[serde(default)]
     pub git: Option<String>,

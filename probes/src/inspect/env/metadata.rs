@@ -202,6 +202,8 @@ fn without_credentials(url: &str) -> String {
 pub(super) struct Build {
     pub(super) version: Option<String>,
     pub(super) cuda: Option<String>,
+    /// Whether it says that there is none.
+    pub(super) without_cuda: bool,
     pub(super) git: Option<String>,
 }
 
@@ -212,6 +214,7 @@ impl Build {
         for line in text.lines() {
             let Some((left, value)) = line.split_once('=') else { continue };
             let name = left.split(':').next().unwrap_or_default().trim();
+            build.without_cuda |= name == "cuda" && value.trim() == "None";
             let place = match name {
                 "__version__" => &mut build.version,
                 "cuda" => &mut build.cuda,
@@ -349,7 +352,8 @@ mod tests {
         assert_eq!(build.version.as_deref(), Some("2.8.0+cu128"));
         assert_eq!(build.cuda.as_deref(), Some("12.8"));
         assert_eq!(build.git.as_deref(), Some("a1cb3cc05d46d198467bebbb6e8fba50a325d4e7"));
-        assert_eq!(Build::parse("cuda = None\n__version__ = '2.8.0+cpu'").cuda, None);
+        let bare = Build::parse("cuda: Optional[str] = None\n__version__ = '2.8.0+cpu'");
+        assert_eq!((bare.cuda, bare.without_cuda, build.without_cuda), (None, true, false));
     }
 
     proptest! {

@@ -266,6 +266,7 @@ impl Reader<'_> {
         };
         let build = Build::parse(&text);
         (package.cuda, package.git) = (build.cuda, build.git);
+        package.without_cuda = build.without_cuda;
         let (public, local) = split_version(build.version.as_deref().unwrap_or_default());
         if public == package.version && package.local.is_none() {
             package.local = local;

@@ -275,7 +275,8 @@ fn environment(
             .then(|| Machine::read(&shown.disk, &shown.places(places), progress));
         for found in known.found.iter().skip(before) {
             let machine = machine.as_ref()?;
-            let read = super::sweep::environment(&shown.disk, found.clone(), machine, progress);
+            let read =
+                super::sweep::environment(&shown.disk, found.clone(), (machine, false), progress);
             environments.push(read);
             progress.done_one();
         }

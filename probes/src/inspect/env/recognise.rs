@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::disk::{Disk, Identity};
 use super::inventory::EnvKind;
 use super::places::fits;
-use super::progress::Progress;
+use super::progress::{Progress, is_absent};
 
 /// More than any `pyvenv.cfg`.
 const CONFIG_BYTES: u64 = 64 << 10;
@@ -22,11 +22,51 @@ pub(super) struct Found {
     pub(super) sites: Vec<PathBuf>,
     /// The installation whose packages it sees as well.
     pub(super) inherits: Option<PathBuf>,
+    /// Whether it sees packages of an installation that was not found.
+    pub(super) sees_more: bool,
     /// What led to it.
     pub(super) found_by: String,
 }
 
 impl Found {
+    /// Why it starts no Python: its interpreter is a link to nothing.
+    pub(super) fn lost_interpreter(&self, disk: &Disk) -> Option<String> {
+        let python = self.root.join("bin/python");
+        disk.link(&python).ok()??;
+        let is_lost = disk.is_real() && disk.kind(&python).is_err_and(|error| is_absent(&error));
+        is_lost.then(|| {
+            format!(
+                "its interpreter is gone: {} leads to a file that is not there. Make the environment anew, or restore the Python it was made with.",
+                disk.outer(&python).display()
+            )
+        })
+    }
+
+    /// Whether all that its Python would find is known: it is an environment by itself, and no path file names other folders.
+    pub(super) fn is_whole(&self, disk: &Disk, progress: &mut Progress<'_>) -> bool {
+        let alone = !matches!(
+            self.kind,
+            EnvKind::Folder | EnvKind::User | EnvKind::Process | EnvKind::Program
+        );
+        alone
+            && !self.sees_more
+            && disk.is_real()
+            && !self.sites.iter().any(|site| {
+                let names = disk.list(site, progress);
+                let mut files = names.iter().filter(|name| fits("*.pth", name));
+                files.any(|name| {
+                    let text =
+                        disk.text(&site.join(name), CONFIG_BYTES, progress).unwrap_or_default();
+                    let is_path = |line: &str| {
+                        !line.is_empty()
+                            && !line.starts_with(['#', ' '])
+                            && !line.starts_with("import")
+                    };
+                    text.lines().any(is_path)
+                })
+            })
+    }
+
     /// The folder of a program without Python.
     pub(super) fn of_program(root: PathBuf) -> Self {
         Self { kind: EnvKind::Process, root, ..Self::default() }
@@ -120,12 +160,14 @@ fn prefix(disk: &Disk, root: &Path, kind: EnvKind, progress: &mut Progress<'_>) 
     let config = config.unwrap_or_default();
     let base = config.system_site.then(|| config.home.as_deref().and_then(Path::parent)).flatten();
     let base = base.and_then(|base| disk.canonical(base).ok());
+    let sees_more = config.system_site && base.is_none();
     let found = |python, sites, inherits| Found {
         kind,
         root: root.to_owned(),
         python,
         sites,
         inherits,
+        sees_more,
         ..Found::default()
     };
     let mut all = Vec::new();

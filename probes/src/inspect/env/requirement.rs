@@ -16,6 +16,9 @@ const MOST: usize = 24;
 /// Packages whose binary interface changes from release to release, so that compiled code fits one only.
 const BINARY_INTERFACES: &[&str] = &["torch", "tensorflow", "jaxlib", "paddlepaddle-gpu"];
 
+/// Names of the package whose tensors others compute with: as Python and as conda write it.
+const TORCH: &[&str] = &["torch", "pytorch"];
+
 /// One `Requires-Dist`: name, versions, when it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Requirement<'a> {
@@ -79,6 +82,32 @@ fn allows(clause: &str, version: &Version, local: Option<&str>) -> Option<bool> 
     match () {
         () if clause.starts_with("!=") => Some(public || !same),
         () => Some(public && same),
+    }
+}
+
+/// Notes at every package that asks for torch why it can use no GPU: there is none, or one without CUDA. `is_whole`: whether what was not
+/// found is not there.
+pub(super) fn note_obstacles(packages: &mut [Package], target: &Target, is_whole: bool) {
+    let torch = packages.iter().find(|one| TORCH.contains(&one.normalized.as_str()));
+    let bare = torch.filter(|torch| torch.without_cuda).map(Package::full_version);
+    if torch.map_or(!is_whole, |torch| !torch.without_cuda) {
+        return;
+    }
+    for package in packages {
+        let requirements = package.requires.iter().filter_map(|text| Requirement::parse(text));
+        let mut needed = requirements
+            .filter(|one| normalized(one.name) == TORCH[0])
+            .filter(|one| marker::holds(one.marker, target) == Some(true));
+        let Some(Requirement { name: wanted, versions, .. }) = needed.next() else { continue };
+        let name = format!("{} {}", package.name, package.full_version());
+        package.obstacle = Some(match &bare {
+            Some(bare) => format!(
+                "{name} stands on torch {bare}, which is built without CUDA, so that no GPU is used"
+            ),
+            None => format!(
+                "{name} asks for {wanted}{versions}, and no {wanted} is installed in its environment: its import fails"
+            ),
+        });
     }
 }
 
@@ -236,6 +265,36 @@ mod tests {
         );
         assert!(found[0].contains("undefined symbol"));
         assert!(found[1].contains("numpy<2") && !found[1].contains("undefined symbol"));
+    }
+
+    /// First figures: with no torch, and with one for CPUs, both packages had no word said of it.
+    #[test]
+    fn what_stands_on_torch_says_where_it_is_missing_or_has_no_cuda() {
+        let all = |torch: Option<bool>| {
+            let torch = torch.map(|without_cuda| Package {
+                without_cuda,
+                ..package("torch", "2.9.1+cpu", &[], 2)
+            });
+            let others = [
+                package("accelerate", "1.0", &["numpy", "torch; extra == 'dev'"], 0),
+                package("xformers", "0.0.35", &["torch>=2.10"], 3),
+            ];
+            torch.into_iter().chain(others).collect::<Vec<_>>()
+        };
+        let told = |torch, is_whole| {
+            let mut packages = all(torch);
+            note_obstacles(&mut packages, &target(), is_whole);
+            let told = packages.into_iter().filter_map(|one| one.obstacle);
+            told.collect::<Vec<_>>()
+        };
+        let missing = told(None, true);
+        assert_eq!(missing.len(), 1, "{missing:?}");
+        assert!(missing[0].contains("xformers 0.0.35 asks for torch>=2.10, and no torch"));
+        assert!(
+            told(Some(true), false)[0].contains("torch 2.9.1+cpu, which is built without CUDA")
+        );
+        // Not all that it sees is known, or all is well.
+        assert_eq!((told(None, false), told(Some(false), true)), (vec![], vec![]));
     }
 
     #[test]

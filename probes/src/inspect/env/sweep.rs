@@ -8,7 +8,7 @@ use super::marker::Target;
 use super::places::Places;
 use super::progress::Progress;
 use super::recognise::Found;
-use super::requirement::conflicts;
+use super::requirement::{conflicts, note_obstacles};
 use super::{native, packages, process, program};
 use crate::text::printable;
 
@@ -60,13 +60,14 @@ pub(super) fn on(
         known.add_home(disk, places, progress);
     }
     let machine = Machine::read(disk, places, progress);
+    let is_plain = places.vars.get("PYTHONPATH").is_none_or(String::is_empty);
     let mut environments = Vec::with_capacity(known.found.len());
     for found in known.found.clone() {
         if progress.cancelled() {
             break;
         }
         progress.at(&disk.outer(&found.root));
-        environments.push(environment(disk, found, &machine, progress));
+        environments.push(environment(disk, found, (&machine, is_plain), progress));
         progress.done_one();
     }
     let processes = process::read(places, pids, &mut known, &mut environments, progress);
@@ -90,15 +91,19 @@ fn add_program(environments: &mut Vec<Environment>, program: Environment) {
     }
 }
 
-/// Reads one environment.
+/// Reads one environment. `is_plain`: whether Python looks in no other folders.
 pub(super) fn environment(
     disk: &Disk,
     found: Found,
-    machine: &Machine,
+    (machine, is_plain): (&Machine, bool),
     progress: &mut Progress<'_>,
 ) -> Environment {
     let mut read = packages::read(disk, &found, progress);
-    read.problems.extend(conflicts(&read.packages, &Target::here(found.python.clone())));
+    let target = Target::here(found.python.clone());
+    let is_whole = is_plain && found.is_whole(disk, progress);
+    note_obstacles(&mut read.packages, &target, is_whole);
+    read.problems.extend(found.lost_interpreter(disk));
+    read.problems.extend(conflicts(&read.packages, &target));
     let cuda = cuda::read(disk, &found.root, &read.packages, machine, progress);
     read.problems.extend(cuda.problems);
     Environment {

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 /// Major and minor version of CUDA.
 pub type Cuda = (u32, u32);
 
+/// End of the name of the build that bitsandbytes loads on GPUs older than 7.5 in place of the other (0.41:
+/// `bitsandbytes/cuda_setup/main.py`, `is_cublasLt_compatible`).
+const FOR_OLDER: &str = "_nocublaslt";
+
 /// What builds of one library have in common: their path without the CUDA version in the file's name and without a folder's architecture.
 pub fn family(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -37,6 +41,7 @@ fn without_cuda(name: &str) -> (String, Option<Cuda>) {
     let minor = if minor.is_empty() { "0" } else { minor };
     match (major.parse(), minor.parse()) {
         (Ok(major), Ok(minor)) if digits.len() >= 2 => {
+            let rest = rest.strip_prefix(FOR_OLDER).unwrap_or(rest);
             (format!("{before}cuda{rest}"), Some((major, minor)))
         }
         _ => plain(),
@@ -83,6 +88,7 @@ mod tests {
             ("libbitsandbytes_cuda92.so", (9, 2)),
             ("libbitsandbytes_cuda130.so", (13, 0)),
             ("libbitsandbytes_cuda12.so", (12, 0)),
+            ("libbitsandbytes_cuda118_nocublaslt.so", (11, 8)),
         ] {
             assert_eq!(of(name), ("libbitsandbytes_cuda.so".into(), Some(version)), "{name}");
         }

@@ -51,6 +51,7 @@ impl Fake {
         self.dir(&format!("{root}/lib/python3.11/site-packages"));
         self.link(&format!("{root}/lib64"), "lib");
         self.put(&format!("{root}/bin/activate"), "");
+        self.put("/usr/bin/python3", "");
         self.link(&format!("{root}/bin/python"), "/usr/bin/python3");
     }
 
