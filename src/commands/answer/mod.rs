@@ -6,7 +6,7 @@ pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use warpscope_probes::driver::Driver;
@@ -55,6 +55,9 @@ impl Request {
         }
         demand_jetsons(&said, &gpus)?;
         let mut assumptions = assumptions(options, base, &gpus)?;
+        if matches!(options.get(&args::INSTALLED), AskInstalled::Yes) && !queries.is_empty() {
+            note_absent(base, said.frameworks(), &assumptions);
+        }
         if let Some(name) = &said.model {
             assumptions.model = Some(model_of_word(options, assumptions.model, name)?);
         }
@@ -98,6 +101,18 @@ fn demand_jetsons(said: &Read, gpus: &[Target]) -> Result<()> {
             "JetPack is the system of a Jetson, which {} is not; leave it out, or name a Jetson",
             gpu.label
         ))),
+    }
+}
+
+/// Says which of the frameworks asked about are packages that are not installed here.
+fn note_absent(base: &RuleBase, asked: BTreeSet<&str>, assumptions: &Assumptions) {
+    let absent = asked.into_iter().filter(|id| !assumptions.versions.contains_key(*id));
+    let absent = absent.filter_map(|id| base.framework(id)).filter(|one| !one.packages.is_empty());
+    for framework in absent {
+        let name = &framework.name;
+        output::note(format!(
+            "{name} is not installed here; answered for the version that is named, else for the newest"
+        ));
     }
 }
 

@@ -15,6 +15,8 @@ mod shell;
 mod tokens;
 mod word;
 
+use std::collections::BTreeSet;
+
 use warpscope_probes::rules::RuleBase;
 
 use self::asked::{Asked, two_models};
@@ -52,6 +54,11 @@ pub(crate) struct Read {
 }
 
 impl Read {
+    /// Ids of the frameworks asked about.
+    pub(crate) fn frameworks(&self) -> BTreeSet<&str> {
+        self.questions.iter().map(|question| question.framework.as_str()).collect()
+    }
+
     /// The questions with the assumptions put in. With a model, a question that cannot be about it is left out; where all are, the first
     /// says why.
     pub(crate) fn about(
