@@ -188,6 +188,7 @@ mod tests {
             uuid: None,
             settles: Scope::Stage(Stage::Kernels),
             only: Settings::default(),
+            repair: None,
             evidence: Evidence {
                 level,
                 outcome: Outcome::Works,

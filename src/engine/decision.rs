@@ -112,7 +112,9 @@ impl<'a> Decision<'a> {
         if decision.is_memory_open {
             decision.outcome = Outcome::NoObstacle;
         }
-        decision.disputed = decision.is_disputed(matches, findings);
+        // No rule speaks of damaged files.
+        let is_damaged = decision.outcome.is_bad() && findings.repair().is_some();
+        decision.disputed = !is_damaged && decision.is_disputed(matches, findings);
         decision
     }
 

@@ -167,7 +167,7 @@ impl Explanation<'_> {
         let agrees =
             |one: &RuleMatch<'_>| one.outcome().is_bad() == self.answer.decision.outcome.is_bad();
         let Evidence { detail, level, .. } = &part.evidence;
-        if *level == Level::Rule {
+        if *level == Level::Rule || part.repair.is_some() {
             return detail.clone();
         }
         let mut rules = self.answer.matches.applying().filter(replaced).peekable();

@@ -38,6 +38,12 @@ impl<'f> Findings<'f> {
         self.whole.iter().chain(&self.parts).copied()
     }
 
+    /// What mends installed files or packages, where these are at fault.
+    pub(super) fn repair(&self) -> Option<&'f str> {
+        let bad = |one: &&Finding| one.evidence.outcome.is_bad();
+        self.all().filter(bad).find_map(|one| one.repair.as_deref())
+    }
+
     /// The finding that replaces a rule: the worst of the strongest level.
     pub(super) fn about(&self, rule: &Rule) -> Option<&'f Evidence> {
         worst_of_strongest(self.parts.iter().filter(|one| answers(one, rule)).copied())

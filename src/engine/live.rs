@@ -23,6 +23,7 @@ pub fn live_findings(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> V
                 uuid: Some(report.uuid.clone()),
                 settles: Scope::Rules(vec![rule.id.to_string()]),
                 only: Settings::default(),
+                repair: None,
                 evidence: evidence(report),
             }),
         }

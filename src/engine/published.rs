@@ -24,9 +24,6 @@ use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 /// the wheels of one version differ in their architectures.
 const ALWAYS: &[&str] = &["sgl-kernel"];
 
-/// Packages that compute with torch's operators where they have no kernels of their own.
-const COMPUTE_WITHOUT: &[&str] = &["torchao"];
-
 /// The CPU beside a GPU of which nothing else is known.
 const USUAL_CPU: &str = "x86_64";
 
@@ -167,8 +164,7 @@ fn finding(
     let reach = target_coverage(&package, scans.iter(), (sm, None), runtime)?;
     let wheel = libraries.iter().find(|one| Path::new(&one.name) == reach.library)?;
     let fails = reach.outcome == Outcome::Fails;
-    let runs_elsewhere = COMPUTE_WITHOUT.contains(&framework.id.as_str());
-    if fails && (runs_elsewhere || holds(&package, &scans, sm).is_some()) {
+    if fails && holds(&package, &scans, sm).is_some() {
         return None;
     }
     if !fails && is_compiled_here(question) {

@@ -176,13 +176,16 @@ pub struct Finding {
     pub only: Settings,
     /// What was found.
     pub evidence: Evidence,
+    /// What mends it, where files or packages are at fault and nothing else helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<String>,
 }
 
 impl Evidence {
     /// As a finding about GPUs of a compute capability, whatever their configuration.
     pub fn about(self, framework: &str, sm: Option<Sm>, settles: Scope) -> Finding {
         let (framework, only) = (framework.to_owned(), Settings::default());
-        Finding { framework, sm, uuid: None, settles, only, evidence: self }
+        Finding { framework, sm, uuid: None, settles, only, evidence: self, repair: None }
     }
 }
 

@@ -19,7 +19,19 @@ pub(crate) const GENERAL: &str = "host.so";
 /// Code for 9.0a alone.
 const HOPPER: &str = "lto.fatbin";
 
+/// What was built on x86-64 stands in for what is built for this machine.
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
+    let mut bytes = as_built(name);
+    if name == GENERAL && cfg!(target_arch = "aarch64") {
+        bytes[E_MACHINE] = EM_AARCH64;
+    }
+    bytes
+}
+
+const E_MACHINE: usize = 18;
+const EM_AARCH64: u8 = 183;
+
+fn as_built(name: &str) -> Vec<u8> {
     fs::read(Path::new(BINARIES).join(name)).expect("fixture")
 }
 
@@ -423,4 +435,149 @@ fn the_doctor_tells_what_cannot_run_here_and_hides_the_home() {
     let environments = found("inspect.environments")["found"].as_str().expect("text");
     assert!(environments.contains("~/venv (venv, active): flash_attn 2.7.4"), "{environments}");
     assert!(!text.contains(&home.path().display().to_string()), "{text}");
+}
+
+/// Torch for CPUs, as PyPI has it for Windows, macOS and older Arm servers.
+const FOR_CPUS: Packages<'_> = &[("torch", "2.9.1", &[])];
+
+fn with_file(home: &Home, path: &str, contents: &str) {
+    with_bytes(home, path, contents.as_bytes());
+}
+
+fn with_bytes(home: &Home, path: &str, contents: &[u8]) {
+    let path = home.venv().join(SITE).join(path);
+    fs::create_dir_all(path.parent().expect("lies in a folder")).expect("folder");
+    fs::write(path, contents).expect("file");
+}
+
+/// What a command says where the venv is the active one, on a stand-in GPU, and how it ends.
+fn active(home: &Home, gpu: Option<&str>, args: &[&str]) -> (String, Option<i32>) {
+    let mut command = home.command(args);
+    command.env("VIRTUAL_ENV", home.venv());
+    if let Some(gpu) = gpu {
+        command.env("FAKE_NVML", gpu).env("LD_LIBRARY_PATH", fake::nvml_dir());
+    }
+    let output = command.output().expect("starts");
+    (String::from_utf8(output.stdout).expect("is text"), output.status.code())
+}
+
+/// Before: five times "works" and 0 from `check`, "unknown until compiled" from `inspect`, a warning from the doctor.
+#[test]
+fn torch_without_cuda_works_on_no_gpu() {
+    let home = Home::new(FOR_CPUS);
+    let version =
+        "__version__ = '2.9.1+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n";
+    with_file(&home, "torch/version.py", version);
+    with_file(
+        &home,
+        "vllm-0.33.0.dist-info/METADATA",
+        "Name: vllm\nVersion: 0.33.0\nRequires-Dist: torch==2.9.1\n\n",
+    );
+    let (text, code) = home.inspect(&["--gpu", "H100"]);
+    assert!(text.contains("1 ✖ torch 2.9.1+cpu is built without CUDA"), "{text}");
+    assert!(text.contains("vllm 0.33.0 stands on torch 2.9.1+cpu"), "{text}");
+    assert_eq!(code, Some(1));
+    let check = ["check", "torch bf16", "vllm fp16", "--installed", "--gpu", "H100"];
+    let (text, code) = active(&home, None, &check);
+    assert!(text.contains("✖i") && !text.contains("works,"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    let (text, code) = active(&home, Some("t4"), &["doctor"]);
+    assert!(text.contains("torch 2.9.1+cpu is built without CUDA"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+}
+
+/// Before: `inspect`, `check` and the doctor said that all of it works.
+#[test]
+fn an_environment_that_starts_nothing_is_not_called_sound() {
+    let home = Home::new(&[("xformers", "0.0.35", &[("xformers/_C.so", GENERAL)])]);
+    let metadata = "Name: xformers\nVersion: 0.0.35\nRequires-Dist: torch>=2.10\n\n";
+    with_file(&home, "xformers-0.0.35.dist-info/METADATA", metadata);
+    let python = home.venv().join("bin/python");
+    std::os::unix::fs::symlink("/nonexistent/python", python).expect("link");
+    let (text, code) = home.inspect(&["--gpu", "T4"]);
+    assert!(text.contains("! its interpreter is gone"), "{text}");
+    assert!(text.contains("✖ xformers 0.0.35 asks for torch>=2.10, and no torch"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    let (text, code) = active(&home, Some("t4"), &["doctor"]);
+    assert!(text.contains("its interpreter is gone") && text.contains("no torch"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    // A path file may lead to one.
+    with_file(&home, "more.pth", "/opt/more\n");
+    assert_eq!(home.inspect(&["--gpu", "T4"]).1, Some(0));
+}
+
+/// Before: "all units have machine code", with no word of the other size.
+#[test]
+fn a_library_of_another_size_than_recorded_is_told() {
+    let home = Home::new(&[("extra", "1.0", &[("extra.so", GENERAL)])]);
+    let bytes = fixture(GENERAL).len();
+    let row = |bytes: usize| format!("extra.so,sha256=x,{bytes}\n");
+    with_file(&home, "extra-1.0.dist-info/RECORD", &row(bytes));
+    let (text, _) = home.inspect(&["--gpu", "T4"]);
+    assert!(!text.contains("its record lists"), "{text}");
+    with_file(&home, "extra-1.0.dist-info/RECORD", &row(bytes - 7));
+    let (text, _) = home.inspect(&["--gpu", "T4"]);
+    assert!(text.contains("! extra.so of extra 1.0 has"), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains("--no-deps extra"), "{text}");
+    let (text, _) = active(&home, Some("t4"), &["doctor"]);
+    assert!(text.contains("its record lists"), "{text}");
+}
+
+/// Before: `doctor --gpu` said "name a GPU" and nothing of the damage; `check` and the doctor advised an older release against it.
+#[test]
+fn damage_is_told_without_a_gpu_and_mended_by_nothing_but_a_reinstall() {
+    let home = Home::new(&[
+        ("torch", "2.10.0", &[("torch/lib/libtorch_cuda.so", GENERAL)]),
+        ("xformers", "0.0.35", &[("xformers/_C.so", GENERAL)]),
+    ]);
+    let whole = fixture(GENERAL);
+    let library = home.venv().join(SITE).join("xformers/_C.so");
+    let (text, code) = active(&home, None, &["doctor", "--gpu", "P100"]);
+    assert!(
+        text.contains("P100") && text.contains("contains no code that runs on sm_60"),
+        "{text}"
+    );
+    assert_eq!(code, Some(1), "{text}");
+    let (text, _) = active(&home, None, &["doctor", "--gpu", "T4"]);
+    assert!(text.contains("supports every GPU that was named"), "{text}");
+    fs::write(&library, &whole[..3000]).expect("file");
+    let reinstall = "pip install --force-reinstall --no-deps xformers";
+    for args in [&["doctor"][..], &["doctor", "--gpu", "T4"]] {
+        let (text, code) = active(&home, None, args);
+        assert!(text.contains(reinstall) && !text.contains("'xformers"), "{args:?}: {text}");
+        assert_eq!(code, Some(1), "{args:?}: {text}");
+    }
+    let check = ["check", "xformers", "--installed", "--gpu", "T4"];
+    let (text, code) = active(&home, None, &check);
+    assert!(text.contains(reinstall) && !text.contains("rule disagrees"), "{text}");
+    assert!(!text.contains("pip install 'xformers"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+}
+
+/// Before: ✔, and 0, for an x86-64 environment and library beside an Arm CPU.
+#[test]
+fn binaries_for_another_cpu_do_not_run_beside_a_gpu() {
+    let home = Home::new(&PACKAGES[1..2]);
+    with_bytes(&home, "torch/lib/libtorch_cuda.so", &as_built(GENERAL));
+    let (text, code) = home.inspect(&["--gpu", "GB10"]);
+    assert!(text.contains("✖ torch 2.8.0 is built for x86_64 CPUs"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    let library = home.venv().join(SITE).join("torch/lib/libtorch_cuda.so");
+    let library = library.display().to_string();
+    assert_eq!(home.print(&["inspect", &library, "--gpu", "GB10"]).1, Some(1));
+    assert_eq!(home.print(&["inspect", &library, "--gpu", "5090"]).1, Some(0));
+}
+
+/// Before: an answer for the newest release, with no word of it.
+#[test]
+fn what_is_asked_about_and_not_installed_is_said() {
+    let home = Home::new(&PACKAGES[1..2]);
+    let said = |name: &str| {
+        let mut command = home.command(&["check", name, "--installed", "--gpu", "T4"]);
+        let output = command.env("VIRTUAL_ENV", home.venv()).output().expect("starts");
+        String::from_utf8(output.stderr).expect("is text")
+    };
+    assert!(said("xformers").contains("xFormers is not installed here"));
+    assert!(!said("torch").contains("is not installed"));
 }

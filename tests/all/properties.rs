@@ -147,6 +147,7 @@ fn findings(question: &Question) -> impl Strategy<Value = Vec<Finding>> + use<> 
             uuid: None,
             settles,
             only: Settings::default(),
+            repair: None,
             evidence: Evidence {
                 level,
                 outcome,

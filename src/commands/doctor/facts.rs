@@ -1,13 +1,15 @@
 use std::io::{self, IsTerminal};
 
+use warpscope_probes::driver::Driver;
 use warpscope_probes::{Frame, Origin};
 
 use super::installed::Here;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CliError, Options, locale};
-use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
+use crate::commands::frames::{first_frame, what_if};
 use crate::config::{Config, Environment, Layer, args};
+use crate::engine::Target;
 use crate::engine::explain::{Digest, Problem, foreseen};
 use crate::io::machine;
 use crate::io::sink::Redactor;
@@ -108,7 +110,10 @@ fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> 
         return Err("not scanned: these GPUs come from a recording");
     }
     let base = rule_base(options).map_err(|_| "not scanned: the rules are invalid")?;
-    Ok(Here::look(base, frame))
+    let named =
+        what_if::choice(options).map_err(|_| "not scanned: a GPU that was named is unknown")?;
+    let named = named.named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default()));
+    Ok(Here::look(base, frame, named.collect()))
 }
 
 /// What would fail here, where the GPUs are this machine's.

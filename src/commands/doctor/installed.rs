@@ -17,7 +17,7 @@ use crate::commands::answer::findings::findings as found_before;
 use crate::commands::environments::scan_environments;
 use crate::commands::identity::today;
 use crate::commands::inspect::{Rank, driver_problems, kind, searched};
-use crate::engine::installed::{Installed, package_coverage, package_damage};
+use crate::engine::installed::{Installed, package_coverage, package_damage, replaced};
 use crate::engine::{Assumptions, Fix, Level, Outcome as Answer, Target, evaluate, rows};
 
 /// Packages named of one environment.
@@ -29,13 +29,16 @@ const PLACES: usize = 3;
 pub(crate) struct Here {
     pub(crate) base: Arc<RuleBase>,
     survey: EnvironmentScan,
+    /// The GPUs that are here.
     pub(crate) gpus: Vec<Target>,
+    /// Those that were named, which binaries are judged for in their place.
+    named: Vec<Target>,
     today: String,
 }
 
 impl Here {
     /// Looks; what has been read before is not read again.
-    pub(crate) fn look(base: Arc<RuleBase>, frame: Option<&Frame>) -> Self {
+    pub(crate) fn look(base: Arc<RuleBase>, frame: Option<&Frame>, named: Vec<Target>) -> Self {
         let mut gpus: Vec<Target> = Vec::new();
         for gpu in frame.iter().flat_map(|frame| frame.gpus.iter().map(move |gpu| (frame, gpu))) {
             let (frame, gpu) = gpu;
@@ -44,7 +47,11 @@ impl Here {
                 gpus.push(target);
             }
         }
-        Self { base, survey: scan_environments(), gpus, today: today() }
+        Self { base, survey: scan_environments(), gpus, named, today: today() }
+    }
+
+    fn judged(&self) -> &[Target] {
+        if self.named.is_empty() { &self.gpus } else { &self.named }
     }
 
     /// Environments with something for a GPU in them, and what it is.
@@ -126,66 +133,107 @@ fn unreadable(survey: &EnvironmentScan) -> Option<String> {
     (count > 0).then(|| format!("{count} places could not be read: {}{more}", named.join(", ")))
 }
 
-/// Which installed binaries have no code for a GPU that is here.
+/// Which installed binaries have no code for a GPU that was named or is here.
 pub(crate) fn binaries(here: &Here) -> Finding {
-    if here.gpus.is_empty() {
-        return skip(
-            "no GPU on this machine to check against; name one: warpscope inspect --gpu T4",
-        );
+    let mut found = Found::default();
+    if here.judged().is_empty() {
+        for (home, packages) in here.homes() {
+            let damaged = packages.iter().filter_map(|one| package_damage(&here.survey, one));
+            damaged.for_each(|detail| found.say(Outcome::Fail, in_home(&detail, home), None));
+        }
     }
-    let (mut judged, mut outcome) = (false, Outcome::Pass);
-    let (mut lines, mut fixes): (Vec<String>, Vec<String>) = Default::default();
+    let mut judged = false;
     for (home, package, target) in each(here) {
-        let Some((found, detail)) = judge(here, home, package, target) else { continue };
+        let Some((outcome, detail, repair)) = judge(here, home, package, target) else { continue };
         judged = true;
-        outcome = match (found, outcome) {
-            (Outcome::Pass, _) => continue,
-            (Outcome::Fail, _) | (_, Outcome::Fail) => Outcome::Fail,
-            _ => Outcome::Warn,
-        };
-        let line = format!("{}: {detail} ({})", target.label, home.root.display());
-        if !lines.contains(&line) {
-            lines.push(line);
-            fixes.extend(here.fix(package, target).filter(|fix| !fixes.contains(fix)));
+        let line = in_home(&format!("{}: {detail}", target.label), home);
+        let is_new = outcome != Outcome::Pass && !found.lines.contains(&line);
+        // Another version mends no damaged file.
+        let is_whole = package_damage(&here.survey, package).is_none();
+        let another = || here.fix(package, target).filter(|_| is_whole && outcome == Outcome::Fail);
+        if is_new {
+            found.say(outcome, line, repair.or_else(another));
         }
     }
-    match (judged, lines.is_empty()) {
-        (false, _) => skip("no installed package carries code for GPUs"),
-        (true, true) => pass("every package with device code supports every GPU of this machine"),
-        (true, false) => {
-            fixes.push("`warpscope inspect` shows every library".to_owned());
-            finding(outcome, lines.join("\n"), fixes.join("\n"))
+    for (home, packages) in here.homes() {
+        let other = packages.iter().filter_map(|package| replaced(&here.survey, package));
+        other.for_each(|detail| found.say(Outcome::Warn, in_home(&detail, home), None));
+    }
+    match (found.lines.is_empty(), here.judged().is_empty(), judged) {
+        (false, ..) => found.told(),
+        (_, true, _) => {
+            skip("no GPU on this machine to check against; name one: warpscope doctor --gpu T4")
         }
+        (_, _, false) => skip("no installed package carries code for GPUs"),
+        _ if !here.named.is_empty() => {
+            pass("every package with device code supports every GPU that was named")
+        }
+        _ => pass("every package with device code supports every GPU of this machine"),
     }
 }
 
-/// How a package comes out on a GPU, as `inspect` judges it: of NVIDIA's own libraries only what is wrong with their files.
+fn in_home(detail: &str, home: &Environment) -> String {
+    format!("{detail} ({})", home.root.display())
+}
+
+/// What is wrong with binaries, and what mends it.
+#[derive(Default)]
+struct Found {
+    is_bad: bool,
+    lines: Vec<String>,
+    fixes: Vec<String>,
+}
+
+impl Found {
+    fn say(&mut self, outcome: Outcome, line: String, fix: Option<String>) {
+        self.is_bad |= outcome == Outcome::Fail;
+        self.lines.push(line);
+        let fix = fix.filter(|fix| !self.fixes.contains(fix));
+        self.fixes.extend(fix);
+    }
+
+    fn told(mut self) -> Finding {
+        self.fixes.push("`warpscope inspect` shows every library".to_owned());
+        let outcome = if self.is_bad { Outcome::Fail } else { Outcome::Warn };
+        finding(outcome, self.lines.join("\n"), self.fixes.join("\n"))
+    }
+}
+
+/// How a package comes out on a GPU, as `inspect` judges it, and what mends its files: of NVIDIA's own libraries only what is wrong with them.
 fn judge(
     here: &Here,
     home: &Environment,
     package: &Package,
     target: &Target,
-) -> Option<(Outcome, String)> {
+) -> Option<(Outcome, String, Option<String>)> {
     let damage = package_damage(&here.survey, package);
     if Rank::of(package) == Rank::Nvidia {
-        return damage.map(|damage| (Outcome::Fail, damage));
+        return damage.map(|damage| (Outcome::Fail, damage, None));
     }
     let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
     let runtime = home.cuda_runtime();
-    let reach = package_coverage(&here.survey, package, (target.sm?, driver), runtime)?;
+    let on = (target.sm?, driver, target.cpu());
+    let reach = package_coverage(&here.survey, package, on, runtime)?;
+    let is_for_gpus = home.active || !home.pids.is_empty() || !is_without_cuda(home);
     let outcome = match reach.outcome {
         Answer::Works => Outcome::Pass,
         _ if damage.is_some() => Outcome::Fail,
-        Answer::Fails => Outcome::Fail,
+        // An environment for CPUs that nobody uses is no fault.
+        Answer::Fails if is_for_gpus => Outcome::Fail,
         _ => Outcome::Warn,
     };
-    Some((outcome, reach.detail))
+    let repair = reach.repair.filter(|repair| !reach.detail.contains(repair.as_str()));
+    Some((outcome, reach.detail, repair))
+}
+
+fn is_without_cuda(home: &Environment) -> bool {
+    home.package("torch").is_some_and(|torch| torch.without_cuda)
 }
 
 /// Every installed package with every GPU.
 fn each(here: &Here) -> impl Iterator<Item = (&Environment, &Package, &Target)> {
     here.homes().flat_map(|(home, packages)| {
-        let with = |package| here.gpus.iter().map(move |gpu| (home, package, gpu));
+        let with = |package| here.judged().iter().map(move |gpu| (home, package, gpu));
         packages.into_iter().flat_map(with).collect::<Vec<_>>()
     })
 }

@@ -17,7 +17,7 @@ use super::{binaries, image};
 use crate::commands::cli::{CliError, Options, Result};
 use crate::commands::environments::scan;
 use crate::config::args;
-use crate::engine::installed::short_name;
+use crate::engine::installed::{replaced, short_name};
 
 /// What was named, by what it is.
 #[derive(Default)]
@@ -63,7 +63,7 @@ fn sort(names: &[PathBuf]) -> Result<Named> {
             () => {
                 let pid = path.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
                     let name = path.display();
-                    let hint = "name a binary, a wheel, an environment's folder, image.tar or a process id";
+                    let hint = "name a binary, a wheel, an environment's folder, image.tar or a process id; `warpscope check torch@2.8.0` answers for a release that is not here";
                     CliError::Usage(format!("{name}: no such file or process; {hint}"))
                 })?;
                 named.pids.push(pid);
@@ -200,6 +200,7 @@ fn group(
     let mut items: Vec<Item> = items.collect();
     items.sort_by_key(Item::place);
     let mut problems = home.problems.clone();
+    problems.extend(home.packages.iter().filter_map(|package| replaced(survey, package)));
     let gpus = judges.iter().map(|judge| (judge.label.as_str(), judge.cuda.as_deref()));
     problems.extend(driver_problems(home, gpus));
     Group {

@@ -1,7 +1,8 @@
 //! One package or file, judged for every GPU.
 
 use std::cmp::Reverse;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 
 use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::binary::{Scan, missing_kernels};
@@ -10,7 +11,10 @@ use warpscope_probes::inspect::env::Package;
 use super::cpu;
 use super::report::{Answer, Item, Judge, LIBRARIES, MISSING, Rank, has_code};
 use crate::engine::Outcome;
-use crate::engine::installed::{TargetCoverage, package_coverage, package_damage, target_coverage};
+use crate::engine::installed::{
+    TargetCoverage, is_torch_without_cuda, loadable, package_coverage, package_damage,
+    target_coverage, torch_without_cuda,
+};
 
 /// NVIDIA's own libraries outside its `nvidia-` packages, as conda names them.
 const OF_CONDA: &[&str] = &[
@@ -56,7 +60,8 @@ impl Item {
     ) -> Self {
         let rank = Rank::of(package);
         let judge = |judge: &Judge| {
-            let reach = package_coverage(survey, package, (judge.sm, judge.driver), runtime)?;
+            let on = (judge.sm, judge.driver, judge.cpu);
+            let reach = package_coverage(survey, package, on, runtime)?;
             Some(answer(reach, judge, on_disk))
         };
         let judged = judges.iter().filter(|_| rank != Rank::Nvidia).map(judge);
@@ -77,10 +82,16 @@ impl Item {
         let scans: Vec<Scan> = scan.binaries().iter().filter(tells).cloned().collect();
         let cut = scan.binaries().iter().find_map(|one| one.damage.clone());
         let damage = scan.damage.clone().or(cut).map(|damage| printable_damage(&damage));
+        let files = scan.binaries().iter().map(|one| one.path.as_path());
+        let is_bare = is_torch_without_cuda(files).then(|| torch_without_cuda(&name));
         let judge = |judge: &Judge| {
-            let other = other_cpu(path, judge);
-            let reach = || target_coverage(&name, scans.iter(), (judge.sm, judge.driver), None);
-            Some(answer(other.or_else(reach)?, judge, true))
+            let refused = cpu::refused(path, judge.cpu);
+            let refused = refused.map(|detail| TargetCoverage::refused(detail, None));
+            let reach = || match loadable(&name, scans.iter(), judge.cpu) {
+                Ok(own) => target_coverage(&name, own.into_iter(), (judge.sm, judge.driver), None),
+                Err(refused) => Some(*refused),
+            };
+            Some(answer(refused.or_else(|| is_bare.clone()).or_else(reach)?, judge, true))
         };
         // Of what is not whole nothing is said but that.
         let judges = judges.iter().filter(|_| damage.is_none());
@@ -99,17 +110,24 @@ impl Item {
         (self.rank, count(Outcome::Fails), count(Outcome::Partial), self.scans.is_empty())
     }
 
-    /// Whether a library is one that a process would load: it was judged, or there was nobody to judge it for.
-    pub(super) fn is_loaded(&self, scan: &Scan) -> bool {
-        let mut judged = self.answers.iter().flatten().peekable();
-        let anyone = judged.peek().is_some();
-        has_code(scan) && (!anyone || judged.any(|one| one.reach.libraries.contains(&scan.path)))
+    /// The libraries that a process would load: those that were judged, or all with code where there was nobody to judge them for.
+    pub(super) fn loaded(&self) -> Vec<&Scan> {
+        let answers = || self.answers.iter().flatten();
+        let judged: HashSet<&Path> = answers()
+            .flat_map(|one| one.reach.libraries.iter().map(|path| path.as_path()))
+            .collect();
+        let anyone = answers().next().is_some();
+        let is_loaded =
+            |scan: &&Scan| has_code(scan) && (!anyone || judged.contains(scan.path.as_path()));
+        self.scans.iter().filter(is_loaded).collect()
     }
 
     /// The libraries to show, and those to count.
     pub(super) fn folded(&self) -> (Vec<&Scan>, Vec<&Scan>) {
-        let (mut shown, mut rest): (Vec<&Scan>, Vec<&Scan>) =
-            self.scans.iter().partition(|scan| self.is_loaded(scan));
+        let mut shown = self.loaded();
+        let known: HashSet<&Path> = shown.iter().map(|scan| scan.path.as_path()).collect();
+        let is_left = |scan: &&Scan| !known.contains(scan.path.as_path());
+        let mut rest: Vec<&Scan> = self.scans.iter().filter(is_left).collect();
         // A file that was named is shown, whatever it holds.
         if self.version.is_empty() && shown.is_empty() {
             std::mem::swap(&mut shown, &mut rest);
@@ -128,19 +146,4 @@ fn answer(reach: TargetCoverage, judge: &Judge, on_disk: bool) -> Answer {
     let names = || missing_kernels(&reach.library, judge.sm, judge.driver, MISSING).ok();
     let missing = lacks.then(names).flatten();
     Answer { reach, missing }
-}
-
-/// That a wheel is for another CPU than the one beside the GPU.
-fn other_cpu(path: &Path, judge: &Judge) -> Option<TargetCoverage> {
-    let (wheel, machine) = (cpu::of_wheel(path)?, judge.cpu?);
-    (wheel != machine).then(|| TargetCoverage {
-        outcome: Outcome::Fails,
-        detail: format!(
-            "it is a wheel for {wheel} CPUs, and the CPU beside {} is {machine}: pip does not install it there",
-            judge.label
-        ),
-        library: PathBuf::new(),
-        coverage: Default::default(),
-        libraries: Vec::new(),
-    })
 }

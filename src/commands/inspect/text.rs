@@ -1,6 +1,8 @@
 //! What was found, for people: environment, package, library, and each GPU beside them.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use warpscope_probes::inspect::binary::{Coverage, Scan};
 use warpscope_probes::inspect::env::CudaLibrary;
@@ -38,7 +40,7 @@ pub(crate) fn text(report: &Report, style: Style) -> String {
         let _ = writeln!(text, "{}", style.clean(&line));
     }
     if !report.unreadable.is_empty() {
-        let _ = writeln!(text, "{} places could not be read:", report.unreadable.len());
+        let _ = writeln!(text, "{}:", unread(report.unreadable.len()));
         for one in report.unreadable.iter().take(10) {
             let line = format!("  {}: {}", one.path.display(), one.reason);
             let _ = writeln!(text, "{}", style.clean(&line));
@@ -48,6 +50,11 @@ pub(crate) fn text(report: &Report, style: Style) -> String {
         wrapped(&mut text, &style.clean(&searched(one)), 0, 2, style);
     }
     text
+}
+
+fn unread(count: usize) -> String {
+    let places = if count == 1 { "place" } else { "places" };
+    format!("{count} {places} could not be read")
 }
 
 /// The GPUs, numbered, since the columns below have no room for names.
@@ -137,10 +144,20 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     let name = format!("  {} {}", item.name, item.version);
     let mut text = format!("{}\n", style.clean(name.trim_end()));
     // An answer about a GPU says what is damaged.
-    if item.answers.iter().all(Option::is_none)
+    let open: Vec<String> = item
+        .answers
+        .iter()
+        .enumerate()
+        .filter(|(_, answer)| answer.is_none())
+        .map(|(at, _)| (at + 1).to_string())
+        .collect();
+    let is_for_all = open.len() == item.answers.len();
+    if (is_for_all || !open.is_empty())
         && let Some((outcome, why)) = unjudged(item)
     {
-        wrapped(&mut text, &format!("{} {}", style.symbol(outcome), style.clean(why)), 4, 6, style);
+        let numbers = if is_for_all { String::new() } else { format!("{} ", open.join(",")) };
+        let line = format!("{numbers}{} {}", style.symbol(outcome), style.clean(why));
+        wrapped(&mut text, &line, 4, 6, style);
     }
     for (numbers, answer) in merged(&item.answers) {
         let reach = &answer.reach;
@@ -218,7 +235,8 @@ fn short(name: &str) -> String {
 
 /// What was left out, and why.
 fn rest(item: &Item, folded: &[&Scan]) -> String {
-    let loads = |scan: &&&Scan| item.is_loaded(scan);
+    let loaded: HashSet<&Path> = item.loaded().iter().map(|scan| scan.path.as_path()).collect();
+    let loads = |scan: &&&Scan| loaded.contains(scan.path.as_path());
     let (more, others): (Vec<&&Scan>, Vec<&&Scan>) = folded.iter().partition(loads);
     let (builds, data): (Vec<&Scan>, Vec<&Scan>) =
         others.into_iter().partition(|scan| has_code(scan));

@@ -111,6 +111,7 @@ fn found(level: Level, outcome: Outcome) -> Finding {
         uuid: None,
         settles: Scope::Whole,
         only: Settings::default(),
+        repair: None,
         evidence,
     }
 }

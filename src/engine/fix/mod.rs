@@ -30,9 +30,13 @@ pub fn start_command(base: &RuleBase, target: &Target, question: &Question) -> O
 
 /// Every fix for an answer: what is known to run before what is not, then the cheapest first, another GPU last.
 pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
+    let outcome = answer.decision.outcome;
+    if let Some(repair) = answer.findings.repair().filter(|_| outcome.is_bad()) {
+        let title = "repair what is installed".to_owned();
+        return vec![Fix { cost: Cost::Build, title, text: repair.to_owned(), then: None }];
+    }
     let attempt = Attempt { answer };
     let mut fixes: Vec<Fix> = advice::of(&attempt).into_iter().collect();
-    let outcome = answer.decision.outcome;
     let fails = outcome.is_bad() || outcome == Outcome::Slow;
     // Who names a model wants it to run, if need be where it is known to.
     let open = outcome == Outcome::Unknown && answer.question.config.get("model_type").is_some();

@@ -212,6 +212,7 @@ fn nothing_is_offered_that_does_not_run() {
         uuid: None,
         settles: crate::engine::Scope::Stage(warpscope_probes::rules::Stage::Kernels),
         only: Settings::default(),
+        repair: None,
         evidence: Evidence {
             level: Level::Inspected,
             outcome: Outcome::Fails,

@@ -2,20 +2,31 @@
 
 use warpscope_kernels::Sm;
 use warpscope_kernels::image::Isa;
-use warpscope_probes::inspect::env::Package;
+use warpscope_probes::inspect::env::{Library, Package};
 use warpscope_probes::inspect::{Damage, EnvironmentScan};
 
-use super::target_coverage::{TargetCoverage, short_name, target_coverage};
+use super::host::{loadable, obstacle};
+use super::names::short_name;
+use super::target_coverage::{TargetCoverage, target_coverage};
 use crate::engine::verdict::Outcome;
 
-/// Judges an installed package: what its binaries can run on, unless one of them is missing, was cut short or cannot be read.
+/// Judges an installed package: what its binaries can run on, unless one of them is missing, was cut short or cannot be read, or the package
+/// cannot use a GPU for want of something else. `cpu`: the kind beside the GPU, where that is known.
 pub fn package_coverage(
     scan: &EnvironmentScan,
     package: &Package,
-    gpu: (Sm, Option<Isa>),
+    (sm, driver, cpu): (Sm, Option<Isa>, Option<&str>),
     runtime: Option<(u32, u32)>,
 ) -> Option<TargetCoverage> {
-    let reach = target_coverage(&named(package), scan.device_code(package), gpu, runtime);
+    if let Some(refused) = obstacle(package) {
+        return Some(refused);
+    }
+    let name = named(package);
+    let scans = match loadable(&name, scan.device_code(package), cpu) {
+        Ok(scans) => scans,
+        Err(refused) => return Some(*refused),
+    };
+    let reach = target_coverage(&name, scans.into_iter(), (sm, driver), runtime);
     let Some(damage) = scan.damage(package) else { return reach };
     let stays = |reach: &TargetCoverage| match reach.outcome {
         // What fails for want of code fails after a repair as well.
@@ -33,7 +44,25 @@ pub fn package_coverage(
     };
     let (coverage, libraries) = reach.map(|one| (one.coverage, one.libraries)).unwrap_or_default();
     let (detail, library) = (sentence(package, &damage), damage.path.to_owned());
-    Some(TargetCoverage { outcome, detail, library, coverage, libraries })
+    let repair = reinstall(package).filter(|_| !damage.is_unread);
+    Some(TargetCoverage { outcome, detail, library, coverage, libraries, repair })
+}
+
+/// That a binary of a package with device code is whole, but not of the size that its record gives.
+pub fn replaced(scan: &EnvironmentScan, package: &Package) -> Option<String> {
+    scan.device_code(package).next()?;
+    let differs = |one: &&Library| one.recorded.is_some_and(|recorded| recorded != one.bytes);
+    let is_whole = |one: &&Library| !scan.damaged.contains_key(&one.path);
+    let one = package.libraries.iter().filter(is_whole).find(differs)?;
+    let all = package.libraries.iter().map(|one| one.path.as_path());
+    Some(format!(
+        "{} of {} has {} bytes and its record lists {}: it is not the file that was installed{}",
+        short_name(&one.path, all),
+        named(package),
+        one.bytes,
+        one.recorded?,
+        reinstall(package).map_or_else(String::new, |how| format!("; reinstall it: {how}"))
+    ))
 }
 
 /// What is wrong with the files of a package.
@@ -54,8 +83,12 @@ fn sentence(package: &Package, damage: &Damage<'_>) -> String {
             "{file} of {name} could not be read ({what}), so nothing is known of its code"
         );
     }
+    let how = reinstall(package).map_or_else(String::new, |how| format!(": {how}"));
+    format!("{file} of {name} {what}; reinstall it{how}")
+}
+
+fn reinstall(package: &Package) -> Option<String> {
     let pip = package.normalized.as_str();
     let is_plain = pip.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let how = format!(": pip install --force-reinstall --no-deps {pip}");
-    format!("{file} of {name} {what}; reinstall it{}", if is_plain { how.as_str() } else { "" })
+    is_plain.then(|| format!("pip install --force-reinstall --no-deps {pip}"))
 }

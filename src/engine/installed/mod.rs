@@ -2,7 +2,11 @@
 
 mod build;
 mod damage;
+mod host;
+mod names;
+mod sentences;
 mod target_coverage;
+mod units;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +18,10 @@ use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_o
 pub use build::BINARIES;
 use build::CUDA;
 pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
-pub use damage::{package_coverage, package_damage};
-pub use target_coverage::{TargetCoverage, short_name, target_coverage};
+pub use damage::{package_coverage, package_damage, replaced};
+pub use host::{is_torch_without_cuda, loadable, torch_without_cuda};
+pub use names::short_name;
+pub use target_coverage::{TargetCoverage, target_coverage};
 
 use super::assumptions::AssumedVersion;
 use super::question::Origin;
@@ -101,7 +107,8 @@ fn finding(
 ) -> Option<[Finding; 2]> {
     let sm = target.sm?;
     let driver = target.cuda.as_deref().and_then(Isa::of_cuda);
-    let reach = package_coverage(scan, package, (sm, driver), home.cuda_runtime())?;
+    let on = (sm, driver, target.cpu());
+    let reach = package_coverage(scan, package, on, home.cuda_runtime())?;
     let of = |outcome: Outcome, settles: Scope, only: Settings| {
         let evidence = Evidence {
             level: Level::Inspected,
@@ -111,15 +118,16 @@ fn finding(
             source: format!("{} in {}", reach.library.display(), home.root.display()),
             retrieved: today.to_owned(),
         };
-        Finding { only, ..evidence.about(&framework.id, Some(sm), settles) }
+        let repair = reach.repair.clone();
+        Finding { only, repair, ..evidence.about(&framework.id, Some(sm), settles) }
     };
     // Some units without an image are normal beside dispatch at run time: for a configuration that decides nothing.
     let kernels = if reach.outcome == Outcome::Partial { Outcome::Unknown } else { reach.outcome };
     let whole = Settings::new([BINARIES]).ok()?;
-    Some([
-        of(kernels, Scope::Stage(Stage::Kernels), framework.own_kernels.clone()),
-        of(reach.outcome, Scope::Whole, whole),
-    ])
+    // What cannot be loaded at all stops every configuration.
+    let is_stopped = reach.repair.is_some() && reach.outcome == Outcome::Fails;
+    let own = if is_stopped { Settings::default() } else { framework.own_kernels.clone() };
+    Some([of(kernels, Scope::Stage(Stage::Kernels), own), of(reach.outcome, Scope::Whole, whole)])
 }
 
 #[cfg(test)]

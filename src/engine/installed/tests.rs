@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::Catalogue;
-use warpscope_probes::inspect::binary::Scan;
+use warpscope_probes::inspect::binary::{Cpu, Format, Scan, Shape};
 use warpscope_probes::inspect::env::{Library, Unreadable};
 
 use super::*;
@@ -169,7 +169,7 @@ fn a_library_that_cannot_be_read_leaves_its_package_unknown() {
         ..EnvironmentScan::default()
     };
     let judged = |package: &Package, sm| {
-        let found = package_coverage(&survey, package, (sm, None), None).expect("is judged");
+        let found = package_coverage(&survey, package, (sm, None, None), None).expect("is judged");
         (found.outcome, found.detail)
     };
     let unread = package(vec![], vec![listed("/env/big.so", 1000)]);
@@ -185,6 +185,179 @@ fn a_library_that_cannot_be_read_leaves_its_package_unknown() {
     let (outcome, detail) = judged(&missing, Sm::new(9, 0));
     assert_eq!(outcome, Outcome::Fails);
     assert!(detail.contains("gone.so of x 1 is missing; reinstall it"), "{detail}");
+}
+
+/// A library of so many units for each list of targets.
+fn units(path: &str, lists: &[(u32, &str)]) -> Scan {
+    let one = |(count, targets): &(u32, &str)| {
+        let image = |target: &str| {
+            let (kind, target) = match target.strip_prefix("ptx_") {
+                Some(target) => ("ptx", format!("sm_{target}")),
+                None => ("cubin", format!("sm_{target}")),
+            };
+            let images: Vec<_> = vec![(kind, target.as_str())];
+            library(path, &images, &[]).executable.remove(0).0.0
+        };
+        let mut images: Vec<_> = targets.split(' ').flat_map(image).collect();
+        images.sort();
+        (Shape(images), *count)
+    };
+    Scan { executable: lists.iter().map(one).collect(), ..library(path, &[], &[]) }
+}
+
+fn answer(scans: &[Scan], (major, minor): (u8, u8)) -> (Outcome, String) {
+    let found = reach(scans, Sm::new(major, minor));
+    (found.outcome, found.detail)
+}
+
+/// As vLLM 0.33.0 is; H100, 3090 and B200 were said to be served in part, as 47, 31 and 25 units of 118 are for others.
+#[test]
+fn units_for_single_architectures_are_no_gap_elsewhere() {
+    let all = "75 80 86 89 90 100 120";
+    let scans = [units("_C.so", &[(71, all), (16, "90a"), (6, "100f"), (20, "120f")])];
+    for (sm, others) in [((8, 6), 42), ((9, 0), 26), ((12, 0), 22), ((7, 5), 42)] {
+        let (outcome, detail) = answer(&scans, sm);
+        assert_eq!(outcome, Outcome::Works, "{sm:?}: {detail}");
+        let more = format!("{others} more are for other architectures only");
+        assert!(detail.contains(&more), "{sm:?}: {detail}");
+    }
+    assert_eq!(answer(&scans, (6, 0)).0, Outcome::Fails);
+    // Machine code of one generation, beside a majority for several: its callers ask for that generation.
+    let one = [units("_C.so", &[(20, "75 80 90"), (5, "90"), (3, "80")])];
+    assert_eq!(answer(&one, (7, 5)).0, Outcome::Works);
+    // Where that is the majority it is what the library was built for.
+    let most = [units("_C.so", &[(3, "75 80 90"), (20, "80 86")])];
+    assert_eq!(answer(&most, (9, 0)).0, Outcome::Partial);
+    // A unit for several generations that one GPU lacks is a gap as before.
+    let gap = [units("_C.so", &[(10, "75 80 90"), (5, "80 90")])];
+    let (outcome, detail) = answer(&gap, (7, 5));
+    assert_eq!(outcome, Outcome::Partial);
+    assert!(detail.contains("10 of 15 units") && detail.contains("5 more do"), "{detail}");
+}
+
+/// As paddlepaddle-gpu 2.6.2 is: for P100 and H100 it was said to run in part, by libwarpctc's 2 units of 2.
+#[test]
+fn the_largest_library_decides_and_a_stray_unit_serves_nobody() {
+    let every = "35 50 52 60 61 62 70 75 80 86 90";
+    let scans = [
+        units("libpaddle.so", &[(111, "61 70 75 80 86")]),
+        units("libflashattn.so", &[(39, "80 86")]),
+        units("libphi.so", &[(556, "61 70 75 80 86"), (1, "61 70"), (1, every)]),
+        units("libwarpctc.so", &[(2, every)]),
+    ];
+    for sm in [(6, 0), (9, 0)] {
+        let (outcome, detail) = answer(&scans, sm);
+        assert_eq!(outcome, Outcome::Fails, "{detail}");
+        assert!(detail.contains("1 of 558 units of code in libphi.so"), "{detail}");
+    }
+    let (outcome, detail) = answer(&scans, (10, 0));
+    assert_eq!(outcome, Outcome::Fails);
+    assert!(!detail.contains("libwarpctc"), "{detail}");
+    // A unit or two that others have and this one lacks are said and decide nothing.
+    for sm in [(7, 0), (7, 5), (8, 6), (8, 9)] {
+        let (outcome, detail) = answer(&scans, sm);
+        assert_eq!(outcome, Outcome::Works, "{sm:?}: {detail}");
+    }
+    assert!(answer(&scans, (8, 6)).1.contains("709 of 710 units of code"));
+}
+
+/// As TensorFlow 2.15 is on an H100: all but one unit, and only once compiled. It was said to run in part, with no word of that.
+#[test]
+fn what_is_compiled_at_the_first_launch_is_said() {
+    let scans = [units("libtensorflow_cc.so", &[(246, "60 70 80 ptx_80"), (1, "60 70 80")])];
+    let (outcome, detail) = answer(&scans, (9, 0));
+    assert_eq!(outcome, Outcome::Works, "{detail}");
+    assert!(detail.contains("only once the driver has compiled them"), "{detail}");
+}
+
+/// As torch 2.3.1 is: "297 of 297 units load" was the reason for a partial answer on H100 and P100.
+#[test]
+fn a_library_of_nvidia_that_was_brought_along_is_no_gap() {
+    let all = "50 60 70 75 80 86 90";
+    let scans = [
+        units("torch/lib/libtorch_cuda.so", &[(297, all)]),
+        units("torch/lib/libcusparseLt-f80c68d1.so.0", &[(5, "80 86"), (1, all)]),
+    ];
+    for sm in [(6, 0), (9, 0)] {
+        assert_eq!(answer(&scans, sm).0, Outcome::Works, "{sm:?}");
+    }
+    // By itself it is judged: 2 of its 122 units are no support.
+    let alone = [units("libcusparseLt.so.0", &[(2, "ptx_52"), (120, "80 86 90")])];
+    assert_eq!(answer(&alone, (7, 5)).0, Outcome::Fails);
+    assert_eq!(answer(&alone, (9, 0)).0, Outcome::Works);
+    // A gap in another library is named with its figures.
+    let two = [units("main.so", &[(9, all)]), units("other.so", &[(3, all), (3, "80 90")])];
+    let (outcome, detail) = answer(&two, (7, 5));
+    assert_eq!(outcome, Outcome::Partial);
+    assert!(detail.contains("of 6 in other.so 3 do"), "{detail}");
+}
+
+/// As torchao 0.18.0 is, which was said to fail on T4, 3090, 4090 and H100.
+#[test]
+fn optional_libraries_for_few_architectures_do_not_fail_their_package() {
+    let scans = [
+        units("_C_cutlass_90a.abi3.so", &[(5, "90a")]),
+        units("_C_mxfp8.so", &[(3, "100 ptx_120")]),
+    ];
+    let on = |package: &str, sm| {
+        let found = target_coverage(package, scans.iter(), (sm, None), None);
+        found.expect("carries code").outcome
+    };
+    for name in ["torchao 0.18.0", "torchao-0.18.0-cp310-abi3-manylinux_2_24_x86_64.whl"] {
+        assert_eq!(on(name, Sm::new(9, 0)), Outcome::Works);
+        assert_eq!(on(name, Sm::new(10, 0)), Outcome::Works);
+        assert_eq!(on(name, Sm::new(7, 5)), Outcome::Unknown);
+    }
+    assert_eq!(on("flash 1.0", Sm::new(7, 5)), Outcome::Fails);
+    // A small helper for every GPU does not stand for a large library for few.
+    let helper = [units("main.so", &[(100, "90 100")]), units("helper.so", &[(1, "75 80 90")])];
+    assert_eq!(answer(&helper, (7, 5)).0, Outcome::Fails);
+}
+
+/// Environments, images and libraries for x86-64 were said to work beside GB10 and Orin.
+#[test]
+fn what_the_cpu_beside_a_gpu_cannot_load_fails() {
+    let scan =
+        Scan { cpu: Some(Cpu::X86_64), ..library("/env/_C.so", &[("cubin", "sm_120")], &[]) };
+    let path = scan.path.clone();
+    let libraries = vec![Library { path: path.clone(), bytes: 1, recorded: None }];
+    let package =
+        Package { name: "x".into(), version: "1".into(), libraries, ..Package::default() };
+    let survey = EnvironmentScan { scans: [(path, scan)].into(), ..EnvironmentScan::default() };
+    let on = |cpu| {
+        let found = package_coverage(&survey, &package, (Sm::new(12, 1), None, cpu), None);
+        let found = found.expect("is judged");
+        (found.outcome, found.detail)
+    };
+    assert_eq!(on(None).0, Outcome::Works);
+    assert_eq!(on(Some("x86_64")).0, Outcome::Works);
+    let (outcome, detail) = on(Some("aarch64"));
+    assert_eq!(outcome, Outcome::Fails);
+    assert!(detail.contains("x 1 is built for x86_64 CPUs"), "{detail}");
+    let windows = Scan { format: Format::Pe, ..survey.scans[&*package.libraries[0].path].clone() };
+    let refused = loadable("x 1", [&windows].into_iter(), Some("x86_64"));
+    assert!(refused.is_err_and(|refused| refused.detail.contains("Windows")));
+    // Of a package with both, its own are judged.
+    let own = Scan { format: Format::Elf, ..windows.clone() };
+    let both = loadable("x 1", [&windows, &own].into_iter(), Some("x86_64"));
+    assert_eq!(both.map(|scans| scans.len()), Ok(1));
+}
+
+/// bitsandbytes 0.41.1 was unknown on a 3090, for want of code in the build that only older GPUs load.
+#[test]
+fn the_build_for_older_gpus_takes_the_place_of_the_other_there() {
+    let scans = [
+        library("libx_cuda110.so", &[("cubin", "sm_75"), ("cubin", "sm_80")], &[]),
+        library("libx_cuda110_nocublaslt.so", &[("cubin", "sm_60")], &[]),
+        library("libx_cuda118.so", &[("cubin", "sm_75"), ("cubin", "sm_80")], &[]),
+        library("libx_cuda118_nocublaslt.so", &[("cubin", "sm_60")], &[]),
+    ];
+    for sm in [(6, 0), (7, 5), (8, 6)] {
+        assert_eq!(answer(&scans, sm).0, Outcome::Works, "{sm:?}");
+    }
+    let (outcome, detail) = answer(&scans, (10, 0));
+    assert_eq!(outcome, Outcome::Fails);
+    assert!(detail.contains("none of the 4 builds"), "{detail}");
 }
 
 #[test]

@@ -181,6 +181,7 @@ fn what_was_found_here_decides_and_shows_its_level() {
         uuid: None,
         settles: Scope::Whole,
         only: Configuration::default(),
+        repair: None,
         evidence,
     };
     compat.set_installed(Installed { findings: vec![finding], ..Installed::default() });
