@@ -106,7 +106,7 @@ pub(crate) fn read(base: &RuleBase, words: Words<'_>) -> Result<Read, String> {
         return Ok(Read { questions, is_everything: true, ..Read::default() });
     }
     let mut read = Read::default();
-    let mut asked = read.frameworks(base, tokens)?;
+    let mut asked = read.asked_of(base, tokens)?;
     if let Some(word) = words.dtype {
         asked.iter_mut().try_for_each(|one| one.take_format(base, word))?;
     }
@@ -116,7 +116,7 @@ pub(crate) fn read(base: &RuleBase, words: Words<'_>) -> Result<Read, String> {
 
 impl Read {
     /// The frameworks that were named, each with the words behind it.
-    fn frameworks<'a>(
+    fn asked_of<'a>(
         &mut self,
         base: &'a RuleBase,
         tokens: Vec<Token>,
