@@ -1,4 +1,5 @@
 use super::*;
+use crate::commands::answer::query::{Words, read};
 use crate::commands::answer::text::Style;
 use crate::commands::check::tests::{ask, demo, fp16_model};
 use crate::engine::{Level, Outcome, Target};
@@ -70,10 +71,12 @@ fn a_model_stands_above_the_answer() {
 fn a_dtype_may_be_given_as_an_option() {
     let mut typed = request(("Tesla T4", 7, 5), &["demo"]);
     typed.asked.dtype = Some("float16".to_owned());
+    ask(&mut typed.asked, &["demo"]);
     let (_, text) = why(&typed).expect("is understood");
     assert!(text.contains("dtype=fp16") && !text.contains("dtype=auto"), "{text}");
-    typed.asked.dtype = Some("fp17".to_owned());
-    assert!(why(&typed).expect_err("no format").contains("warpscope dtypes"));
+    let words = Words { words: &["demo".to_owned()], dtype: Some("fp17") };
+    let err = read(&demo(), words).map(|_| ()).expect_err("no format");
+    assert!(err.contains("warpscope dtypes"), "{err}");
 }
 
 #[test]

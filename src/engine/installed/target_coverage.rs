@@ -178,15 +178,12 @@ pub fn target_coverage<'a>(
     Some(TargetCoverage { outcome, detail, library, coverage, libraries, repair: None })
 }
 
-/// The package's own library: of those no smaller than a tenth of the largest the one for the most architectures. Those for few are features
-/// of it, and what it brings along of NVIDIA's is none.
+/// The package's own library: the largest. Those for few architectures are features of it, and what it brings along of NVIDIA's is none.
 fn main<'j, 'a>(judged: &'j [Judged<'a>]) -> Option<&'j Judged<'a>> {
     let kind = |one: &Judged<'_>| (!one.bundled, !one.for_others);
     let first = judged.iter().map(kind).max()?;
-    let own: Vec<&Judged<'a>> = judged.iter().filter(|one| kind(one) == first).collect();
-    let largest = own.iter().map(|one| one.units.total()).max()?;
-    let large = own.into_iter().filter(|one| is_like(one.units.total(), largest));
-    large.max_by_key(|one| (one.breadth, one.units.total()))
+    let own = judged.iter().filter(|one| kind(one) == first);
+    own.max_by_key(|one| (one.units.total(), one.breadth))
 }
 
 /// All units together, and how many are for other architectures only.

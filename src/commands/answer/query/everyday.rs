@@ -163,7 +163,7 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("sglang glm5", "sglang", "model_type=glm_moe_dsa"),
     ("sglang glm5.2", "sglang", "model_type=glm_moe_dsa"),
     ("lmdeploy internvl2", "lmdeploy", "model_type=internvl_chat"),
-    ("lmdeploy internvl", "lmdeploy", "model_type=internvl_chat"),
+    ("lmdeploy internvl", "lmdeploy", "model_type=internvl"),
     ("vllm qwen3_omni", "vllm 0.33.0", "model_type=qwen3_omni_moe"),
     ("transformers chatglm", "transformers", "model_type=chatglm"),
     // Jetsons and Arm CPUs.
