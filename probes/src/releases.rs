@@ -149,18 +149,20 @@ pub fn pins(framework: &str, version: &str) -> Vec<Pin> {
 
 /// Releases of a framework with their dates, oldest first.
 fn tags(framework: &str) -> impl Iterator<Item = (&'static str, Version)> {
+    written(framework).filter_map(|(version, date)| Some((version, date.parse().ok()?)))
+}
+
+/// The same as it is written.
+fn written(framework: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let table: &'static str = &TAGS;
     let head = format!("{framework},");
     let first = table.find(&format!("\n{head}")).map_or("", |before| &table[before + 1..]);
-    let dated = |row: &'static str| {
-        let (version, date) = row.split_once(',')?;
-        Some((version, date.parse().ok()?))
-    };
-    first.lines().map_while(move |row| row.strip_prefix(&head)).filter_map(dated)
+    let rows = first.lines().map_while(move |row| row.strip_prefix(&head));
+    rows.filter_map(|row| row.split_once(','))
 }
 
 fn newest(framework: &str) -> Option<Version> {
-    tags(framework).last()?.0.parse().ok()
+    written(framework).last()?.0.parse().ok()
 }
 
 /// The release somebody had who installed the framework on a day, or at the end of a month: `2025-03`.

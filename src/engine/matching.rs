@@ -44,6 +44,19 @@ impl<'a> Candidate<'a> {
     }
 }
 
+impl<'a> Resolved<'a> {
+    /// What a driver has against the configuration, where it is not the driver itself that is asked about.
+    fn of_driver(&self, base: &'a RuleBase, facts: &DeviceFacts<'_>) -> Vec<Candidate<'a>> {
+        let (framework, version) = (&self.question.framework, self.question.version.as_deref());
+        if framework == DRIVER {
+            return Vec::new();
+        }
+        let build = || driver::build(framework, version, &self.settings);
+        let rules = driver::rules(base, facts, || self.build.get_or_init(build));
+        rules.map(Candidate::against).collect()
+    }
+}
+
 /// A rule that applies to the question, or might.
 #[derive(Clone, Copy)]
 pub(super) struct RuleMatch<'a> {
@@ -74,8 +87,9 @@ struct Resolved<'a> {
     settings: Settings,
     candidates: Vec<Candidate<'a>>,
     version: Option<Version>,
-    /// What the driver has to serve; none where the driver itself is asked about.
-    build: Option<Settings>,
+    question: &'a Question,
+    /// What the driver has to serve, once somebody asks.
+    build: OnceCell<Settings>,
     /// Rules of the framework that say yes or no to what the question leaves open, once somebody asks for them.
     left_open: OnceCell<Vec<LeftOpen>>,
 }
@@ -111,12 +125,11 @@ impl<'a> Plan<'a> {
         let known = self.resolved.borrow().iter().find(|one| one.settings == settings).cloned();
         known.unwrap_or_else(|| {
             let candidates = self.candidates(&settings);
-            let (framework, version) = (&self.question.framework, self.question.version.as_deref());
-            let build = (framework != DRIVER).then(|| driver::build(framework, version, &settings));
             let resolved = Rc::new(Resolved {
                 settings,
                 candidates,
-                build,
+                question: self.question,
+                build: OnceCell::new(),
                 version: self.version.clone(),
                 left_open: OnceCell::new(),
             });
@@ -336,8 +349,7 @@ fn on<'a>(
             refuted: warns && found(),
         })
     };
-    let of_driver = resolved.build.iter().flat_map(|build| driver::rules(base, facts, build));
-    let of_driver: Vec<_> = of_driver.map(Candidate::against).collect();
+    let of_driver = resolved.of_driver(base, facts);
     let mut found: Vec<RuleMatch<'a>> =
         resolved.candidates.iter().chain(&of_driver).filter_map(find).collect();
     if !of_driver.is_empty() {

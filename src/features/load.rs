@@ -30,7 +30,7 @@ impl Load {
                 all.memory = Some((before + used.0 as f64, whole + total.0 as f64));
             }
             if let Some(draw) = gpu.vitals.power_w.value() {
-                all.watts = Some(all.watts.unwrap_or_default() + f64::from(draw.0));
+                all.watts = Some(all.watts.unwrap_or_default() + draw.0);
             }
         }
         all.busy = (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64);

@@ -94,8 +94,8 @@ fn urgent(app: &App, look: Look<'_>) -> Vec<(String, Role)> {
         Origin::Replay { .. } => {
             let is_several = app.hosts.are_several();
             let host = if is_several { among(app, name(frame)) } else { String::new() };
-            words.push((format!("replay {host}").trim_end().to_owned(), Role::Paused));
             words.extend(position(app).map(|text| (text, Role::Paused)));
+            words.push((format!("replay {host}").trim_end().to_owned(), Role::Paused));
         }
     }
     if app.frozen {

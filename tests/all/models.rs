@@ -49,7 +49,7 @@ const LLAMA_CPP: &[&str] = &[
 
 /// What runs its code of today; the lists of the others end with the releases that were read.
 const LLAMA_CPP_NOW: &[&str] =
-    &["ik_llama.cpp", "llama-cpp", "llama-cpp-python", "lm-studio", "ollama"];
+    &["ik_llama.cpp", "koboldcpp", "llama-cpp", "llama-cpp-python", "lm-studio", "ollama"];
 
 /// A type of model, and what has code for it besides: the source.
 const TYPES: &[(&str, &[&str], &[(&str, &str)])] = &[

@@ -3,6 +3,7 @@
 mod build;
 mod damage;
 mod host;
+mod judged;
 mod names;
 mod sentences;
 mod target_coverage;

@@ -4,7 +4,7 @@ use warpscope_kernels::Sm;
 use warpscope_kernels::image::{Isa, cuda_text};
 use warpscope_probes::inspect::binary::{Coverage, Form, Scan};
 
-use super::target_coverage::{Builds, Judged};
+use super::judged::{Builds, Judged};
 
 /// Targets named before the rest is counted.
 const NAMED_TARGETS: usize = 12;

@@ -9,10 +9,10 @@ use super::meaning::{self, check, compute_type};
 use super::model;
 use super::options::{CACHE_OF_KEYS, CACHE_OF_VALUES, key};
 use super::package;
-use super::rows::Rows;
+use super::rows::{Rows, says};
 use super::word::{
-    check_version, find, generation, is_release, own_version, says, split_version,
-    unknown_framework, unknown_word, without_v,
+    check_version, find, generation, is_release, own_version, split_version, unknown_framework,
+    unknown_word, without_v,
 };
 use crate::engine::vocabulary::{has_width, is_width, meant, plain};
 use crate::engine::{DRIVER, Origin, Question};

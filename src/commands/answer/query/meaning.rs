@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use warpscope_probes::model::{Model, QUANTIZATIONS};
 use warpscope_probes::rules::{Framework, Kind, MODELS, RuleBase, dtype_id, kind_of};
 
-use super::word::says;
+use super::rows::says;
 use crate::config::nearest;
 use crate::engine::Question;
 use crate::engine::vocabulary::{CLOSED, is_width, known, knows, meant, plain};

@@ -238,7 +238,7 @@ pub(crate) fn is_option(word: &str) -> bool {
 /// Whether a variable of the environment changes no verdict.
 pub(super) fn is_unheard_variable(name: &str) -> bool {
     let is = |known: &&str| name == *known || known.ends_with('_') && name.starts_with(known);
-    VARIABLES.iter().any(|known| is(&known))
+    VARIABLES.iter().any(is)
 }
 
 #[cfg(test)]

@@ -16,6 +16,16 @@ pub(super) fn is_environment(key: &str) -> bool {
     BUILD.contains(&key) || kind_of(key) == Ok(Kind::Package)
 }
 
+/// Whether a row says this word of itself: in its label, or as a key or value of its settings. What it runs with chooses no row.
+pub(super) fn says(question: &Question, token: &str) -> bool {
+    let token = plain(token);
+    let label = question.words();
+    let config = question.config.iter().filter(|(key, _)| !is_environment(key));
+    let words =
+        label.split([' ', '·', ',', '(', ')']).chain(config.flat_map(|(key, value)| [key, value]));
+    !token.is_empty() && words.map(plain).any(|word| word == token)
+}
+
 /// The questions that are left after the words so far.
 pub(super) struct Rows(pub(super) Vec<Question>);
 

@@ -236,7 +236,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let spelt = name.replace('-', "_");
-        let own = kind_of(&spelt).is_ok().then(|| Meaning::Key("")).or_else(|| option(name));
+        let own = kind_of(&spelt).is_ok().then_some(Meaning::Key("")).or_else(|| option(name));
         match own {
             Some(Meaning::Key(key)) => {
                 let key = if key.is_empty() { &spelt } else { key };

@@ -1,11 +1,10 @@
-//! Single words: names of frameworks, releases, what rows say of themselves, and what is said of a word that is none of these.
+//! Single words: names of frameworks, releases, and what is said of a word that is none of these.
 
 use warpscope_probes::releases;
 use warpscope_probes::rules::{Framework, RuleBase, Version};
 
 use super::meaning::settings;
 use super::package::first_number;
-use super::rows::is_environment;
 use crate::config::near;
 use crate::engine::Question;
 use crate::engine::vocabulary::plain;
@@ -70,16 +69,6 @@ pub(super) fn generation<'a, 'n>(
     let mut versions =
         rows.filter_map(|row| row.version.as_deref().or(framework.version.as_deref()));
     versions.any(|version| first_number(version) == number).then_some((framework, number))
-}
-
-/// Whether a row says this word of itself: in its label, or as a key or value of its settings. What it runs with chooses no row.
-pub(super) fn says(question: &Question, token: &str) -> bool {
-    let token = plain(token);
-    let label = question.words();
-    let config = question.config.iter().filter(|(key, _)| !is_environment(key));
-    let words =
-        label.split([' ', '·', ',', '(', ')']).chain(config.flat_map(|(key, value)| [key, value]));
-    !token.is_empty() && words.map(plain).any(|word| word == token)
 }
 
 /// A version without the letter of its tag: `v0.6.3`.
