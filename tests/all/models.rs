@@ -51,8 +51,11 @@ const LLAMA_CPP: &[&str] = &[
 const LLAMA_CPP_NOW: &[&str] =
     &["ik_llama.cpp", "koboldcpp", "llama-cpp", "llama-cpp-python", "lm-studio", "ollama"];
 
+/// A framework, and where its code for a model is.
+type Source = (&'static str, &'static str);
+
 /// A type of model, and what has code for it besides: the source.
-const TYPES: &[(&str, &[&str], &[(&str, &str)])] = &[
+const TYPES: &[(&str, &[&str], &[Source])] = &[
     (
         "mamba",
         LLAMA_CPP,

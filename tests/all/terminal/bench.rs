@@ -14,7 +14,7 @@ fn session() -> (OwnNvml, Session) {
     });
     screen.see("off; b starts it");
     screen.keys("b");
-    screen.see("running");
+    screen.see("measuring");
     (nvml, screen)
 }
 
@@ -36,7 +36,7 @@ fn the_key_pauses_and_continues() {
     screen.see("paused by key");
     screen.keys("b");
     screen.see_gone("paused by key");
-    screen.see("running");
+    screen.see("measuring");
     screen.see("fp16");
     quit(&mut screen);
 }
@@ -52,7 +52,7 @@ fn a_killed_worker_is_shown_survived_and_started_again() {
     screen.keys("3");
     screen.keys("b");
     screen.see_gone("the process died of");
-    screen.see("running");
+    screen.see("measuring");
     assert_ne!(worker(&screen).pid, first.pid);
     quit(&mut screen);
 }
