@@ -16,6 +16,8 @@ const MOST_SHOWN: usize = 16;
 const WIDTH: u16 = 60;
 /// Columns of an outcome with its symbol.
 const OUTCOME: u16 = 20;
+/// Columns of the longest note.
+const NOTE: u16 = 12;
 
 /// What was picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,9 +208,9 @@ fn choice(one: &Choice, selected: bool, mut on: Surface<'_>) {
     let (look, row) = (on.look, on.area);
     let style = |role| if selected { look.theme.selection() } else { look.style(role) };
     on.buffer.set_style(row, style(Role::Text));
-    let (note, said) = (text_width(one.note), if one.outcome.is_some() { OUTCOME } else { 0 });
+    let said = if one.outcome.is_some() { OUTCOME } else { 0 };
     let mut pen = on.pen();
-    let room = row.width.saturating_sub(said + note + 2);
+    let room = row.width.saturating_sub(said + NOTE + 2);
     pen.elide(&one.text, room, style(Role::Text)).skip(1);
     if let Some(outcome) = one.outcome {
         let (symbol, words) = (outcome.symbol(!look.glyphs.is_unicode), outcome.words());
