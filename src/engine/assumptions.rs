@@ -44,7 +44,7 @@ impl Assumptions {
         here.chain(published).chain(built_for::finding(target, question)).collect()
     }
 
-    /// The same with a version of a framework that somebody chose.
+    /// The same with a chosen version of a framework.
     #[must_use]
     pub fn choosing(&self, framework: &str, version: &str) -> Self {
         let mut chosen = self.clone();

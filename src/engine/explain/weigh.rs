@@ -115,7 +115,7 @@ fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context
     Candidate { cause, score, lines, facts, fixes, is_weak, is_decided, contradiction, against }
 }
 
-/// The fixes of a cause. One for some programs only begins with the condition under which it is told: `/ollama/ COMMAND`.
+/// The fixes of a cause. One for some programs only begins with the condition it needs: `/ollama/ COMMAND`.
 fn fixes(cause: &'static Cause, context: &Context<'_>) -> Vec<&'static str> {
     let told = |fix: &'static String| match fix.split_once("/ ") {
         Some((condition, command)) if condition.starts_with(['/', '!']) => {

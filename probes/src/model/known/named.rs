@@ -41,7 +41,7 @@ const ENDINGS: &[(&str, &str)] = &[
 pub(super) struct Named {
     row: &'static Row,
     packing: Packing,
-    /// Where it is told which model the name stands for.
+    /// Source of what the name stands for.
     source: Option<&'static str>,
 }
 
