@@ -4,6 +4,7 @@
 //! guesses between two wheels that differ.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::LazyLock;
 
@@ -79,8 +80,22 @@ impl Span {
 }
 
 /// The tables, each read when it is needed: most answers need the releases only.
-/// Releases stay text, those of a framework one after the other: a string for each field takes four times as much.
+/// Releases stay text: a string for each field takes four times as much.
 static TAGS: LazyLock<String> = LazyLock::new(|| unpacked(packed!("tags")));
+/// The rows of each framework, which stand together.
+static TAGS_OF: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let table: &'static str = &TAGS;
+    let name = |row: &'static str| row.split(',').next().unwrap_or_default();
+    let mut rest = table.split_once('\n').map_or("", |(_, rows)| rows);
+    let mut of = BTreeMap::new();
+    while let Some(framework) = rest.lines().next().map(name) {
+        let rows = rest.split_inclusive('\n').take_while(|row| name(row) == framework);
+        let (own, others) = rest.split_at(rows.map(str::len).sum());
+        of.insert(framework, own);
+        rest = others;
+    }
+    of
+});
 static INSTALLS: LazyLock<Vec<[String; 2]>> =
     LazyLock::new(|| rows(packed!("installs")).filter_map(|row| row.try_into().ok()).collect());
 static PINS: LazyLock<Vec<Span>> =
@@ -153,16 +168,13 @@ fn tags(framework: &str) -> impl Iterator<Item = (&'static str, Version)> {
 }
 
 /// The same as it is written.
-fn written(framework: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let table: &'static str = &TAGS;
-    let head = format!("{framework},");
-    let first = table.find(&format!("\n{head}")).map_or("", |before| &table[before + 1..]);
-    let rows = first.lines().map_while(move |row| row.strip_prefix(&head));
-    rows.filter_map(|row| row.split_once(','))
+fn written(framework: &str) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
+    let rows = TAGS_OF.get(framework).copied().unwrap_or_default().lines();
+    rows.filter_map(|row| row.split_once(',')?.1.split_once(','))
 }
 
 fn newest(framework: &str) -> Option<Version> {
-    written(framework).last()?.0.parse().ok()
+    written(framework).next_back()?.0.parse().ok()
 }
 
 /// The release somebody had who installed the framework on a day, or at the end of a month: `2025-03`.
@@ -268,7 +280,7 @@ mod tests {
         assert_eq!(is_installable("nobody's-package", &range(">=0.1")), None);
     }
 
-    /// They are searched as text: rows of a framework elsewhere, or in quotes, would be lost.
+    /// Rows of a framework elsewhere, or in quotes, would be lost.
     #[test]
     fn releases_of_a_framework_stand_together() {
         let rows = || TAGS.lines().skip(1).map(|row| row.split(',').next().unwrap_or_default());

@@ -5,9 +5,11 @@ use std::cell::OnceCell;
 use warpscope_probes::rules::{DeviceFacts, RuleBase, Version};
 
 use super::age::Age;
+use super::candidates::Plan;
 use super::decision::Decision;
+use super::device::Device;
 use super::findings::Findings;
-use super::matching::{Plan, RuleMatches};
+use super::matching::RuleMatches;
 use super::memory::Memory;
 use super::question::Question;
 use super::target::Target;
@@ -17,6 +19,7 @@ use super::verdict::Finding;
 pub(super) struct Answer<'a> {
     pub(super) base: &'a RuleBase,
     pub(super) question: &'a Question,
+    pub(super) device: &'a Device<'a>,
     pub(super) target: &'a Target,
     pub(super) facts: DeviceFacts<'a>,
     pub(super) findings: Findings<'a>,
@@ -33,12 +36,12 @@ pub(super) struct Answer<'a> {
 impl<'a> Answer<'a> {
     pub(super) fn new(
         plan: &'a Plan<'_>,
-        target: &'a Target,
+        device: &'a Device<'a>,
         extra: impl Iterator<Item = &'a Finding>,
     ) -> Self {
         let findings = Findings::new(plan.question, extra);
-        let facts = target.facts();
-        let matches = RuleMatches::run(plan, &facts, &findings);
+        let (target, facts) = (device.target, device.facts());
+        let matches = RuleMatches::run(plan, device, &findings);
         let memory = match plan.spills {
             true => Memory::NotAsked,
             false => Memory::of(plan.question, matches.settings(), target),
@@ -46,6 +49,18 @@ impl<'a> Answer<'a> {
         let decision = Decision::new(&matches, &findings, &memory, &facts);
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
         let age = &plan.age;
-        Self { base, question, target, facts, findings, version, age, matches, memory, decision }
+        Self {
+            base,
+            question,
+            device,
+            target,
+            facts,
+            findings,
+            version,
+            age,
+            matches,
+            memory,
+            decision,
+        }
     }
 }

@@ -3,9 +3,7 @@
 use std::cmp::Ordering;
 
 use warpscope_probes::releases;
-use warpscope_probes::rules::{
-    ANY_VERSION, DeviceFacts, Rule, RuleBase, Settings, Version, build_of,
-};
+use warpscope_probes::rules::{ANY_VERSION, Rule, RuleBase, Settings, Version, build_of};
 
 /// The framework whose releases are those of the driver.
 pub(crate) const DRIVER: &str = "driver";
@@ -15,20 +13,14 @@ pub(crate) const DRIVER: &str = "driver";
 /// Source: `nvidia-cuda-runtime` in the package data of torch 1.13 to 2.15 on PyPI, 2026-11-28.
 const CUDA_OF_TORCH: &[(&str, &str)] = &[("1.13", "11.7"), ("2.1", "12.1"), ("2.11", "13.0")];
 
-/// Rules of the driver that speak against a build, on a GPU whose driver is known. What is asked of the build costs most and comes last.
-pub(super) fn rules<'a, 's>(
-    base: &'a RuleBase,
-    facts: &DeviceFacts<'_>,
-    build: impl Fn() -> &'s Settings,
-) -> impl Iterator<Item = &'a Rule> {
-    let driver: Option<Version> = facts.driver.and_then(|text| text.parse().ok());
-    let of_driver = driver.is_some().then(|| base.rules_of(DRIVER)).into_iter().flatten();
-    of_driver.filter(move |rule| {
+/// Rules of this driver that speak against some build, or against all.
+pub(super) fn against<'a>(base: &'a RuleBase, driver: &Version) -> Vec<&'a Rule> {
+    let speaks = |rule: &&Rule| {
         rule.effect.is_bad()
             && !rule.selector.has("feature")
-            && rule.versions.contains(driver.as_ref()) == Some(true)
-            && (rule.selector.is_empty() || rule.selector.matches(build()) == Some(true))
-    })
+            && rule.versions.contains(Some(driver)) == Some(true)
+    };
+    base.rules_of(DRIVER).filter(speaks).collect()
 }
 
 /// The CUDA that a configuration is built with, as rules of the driver ask for it; nothing where it is not known.

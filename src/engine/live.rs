@@ -2,8 +2,9 @@
 
 use warpscope_kernels::Sm;
 use warpscope_probes::live::{Answer, ProbeReport};
-use warpscope_probes::rules::{Effect, Rule, RuleBase, Settings, Side, Version};
+use warpscope_probes::rules::{Effect, Rule, RuleBase, Settings, Version};
 
+use super::device::Device;
 use super::target::Target;
 use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 
@@ -44,10 +45,10 @@ pub fn contradicted_rules<'b>(
         let entry = rule.id.strip_suffix(".inside").unwrap_or(&rule.id);
         report.settles.iter().any(|id| *id == *rule.id || id == entry)
     };
+    let device = Device::new(base, target);
     let speaks = |rule: &&Rule| {
-        let here = rule.on.holds(&target.facts(), base.parts());
         let version = version_of(&rule.framework, report, target);
-        here == Some(rule.side == Side::Inside)
+        rule.applies(&device.facts(), base.parts()) == Some(true)
             && rule.versions.contains(version.as_ref()) == Some(true)
     };
     let otherwise = |rule: &&Rule| disagree(rule.effect, report.answer);

@@ -1,19 +1,14 @@
 //! Which rules apply to a question, following the fallbacks a framework takes on its own.
 
-use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::{
-    DeviceFacts, Effect, MODELS, OTHER_MODEL, Rule, RuleBase, Settings, Side, Version,
-};
+use warpscope_probes::rules::{DeviceFacts, Effect, Rule, RuleBase, Settings, Side};
 
-use super::age::Age;
+use super::candidates::{Candidate, Plan, Resolved, uncommon_model};
 use super::composition::Weakened;
-use super::defaults::without_defaults;
-use super::driver::{self, DRIVER};
+use super::device::Device;
 use super::findings::Findings;
-use super::question::Question;
 use super::verdict::Outcome;
 
 /// Longest chain of fallbacks that is followed; a longer one means that rules refer to each other in a cycle.
@@ -24,38 +19,6 @@ const FUTURE: Sm = Sm::new(99, 0);
 
 /// Checks without an upper end were mostly written for devices up to this major.
 const NEWEST_OF_OPEN_CHECKS: u8 = 9;
-
-/// A rule about the configuration, whatever the device.
-#[derive(Clone, Copy)]
-struct Candidate<'a> {
-    rule: &'a Rule,
-    /// Whether it belongs to the framework asked about.
-    own: bool,
-    /// Whether it belongs to it and covers everything that was asked.
-    whole: bool,
-    /// Whether that is certain; otherwise a version is missing.
-    certain: bool,
-}
-
-impl<'a> Candidate<'a> {
-    /// A rule of other software that stands against the configuration.
-    fn against(rule: &'a Rule) -> Self {
-        Self { rule, own: false, whole: false, certain: true }
-    }
-}
-
-impl<'a> Resolved<'a> {
-    /// What a driver has against the configuration, where it is not the driver itself that is asked about.
-    fn of_driver(&self, base: &'a RuleBase, facts: &DeviceFacts<'_>) -> Vec<Candidate<'a>> {
-        let (framework, version) = (&self.question.framework, self.question.version.as_deref());
-        if framework == DRIVER {
-            return Vec::new();
-        }
-        let build = || driver::build(framework, version, &self.settings);
-        let rules = driver::rules(base, facts, || self.build.get_or_init(build));
-        rules.map(Candidate::against).collect()
-    }
-}
 
 /// A rule that applies to the question, or might.
 #[derive(Clone, Copy)]
@@ -82,94 +45,6 @@ impl RuleMatch<'_> {
     }
 }
 
-/// A configuration after fallbacks, with the rules about it.
-struct Resolved<'a> {
-    settings: Settings,
-    candidates: Vec<Candidate<'a>>,
-    version: Option<Version>,
-    question: &'a Question,
-    /// What the driver has to serve, once somebody asks.
-    build: OnceCell<Settings>,
-    /// Rules of the framework that say yes or no to what the question leaves open, once somebody asks for them.
-    left_open: OnceCell<Vec<LeftOpen>>,
-}
-
-/// The place of a rule among those of its framework, and the keys it names that the question leaves open.
-type LeftOpen = (usize, Vec<&'static str>);
-
-/// A question prepared for any number of devices. Fallback configurations are prepared when the first device takes them.
-pub(super) struct Plan<'a> {
-    pub(super) base: &'a RuleBase,
-    pub(super) question: &'a Question,
-    /// Version asked about, once parsed.
-    pub(super) version: Option<Version>,
-    /// Whether the framework keeps what does not fit in the memory of the machine.
-    pub(super) spills: bool,
-    pub(super) age: OnceCell<Option<Age>>,
-    /// The configuration asked about first.
-    resolved: RefCell<Vec<Rc<Resolved<'a>>>>,
-}
-
-impl<'a> Plan<'a> {
-    pub(super) fn new(base: &'a RuleBase, question: &'a Question) -> Self {
-        let version: Option<Version> =
-            question.version.as_deref().and_then(|text| text.parse().ok());
-        let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
-        let (age, resolved) = (OnceCell::new(), RefCell::default());
-        let plan = Self { base, question, version, spills, age, resolved };
-        plan.resolve(without_defaults(&question.config, || base.rules_of(&question.framework)));
-        plan
-    }
-
-    fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {
-        let known = self.resolved.borrow().iter().find(|one| one.settings == settings).cloned();
-        known.unwrap_or_else(|| {
-            let candidates = self.candidates(&settings);
-            let resolved = Rc::new(Resolved {
-                settings,
-                candidates,
-                question: self.question,
-                build: OnceCell::new(),
-                version: self.version.clone(),
-                left_open: OnceCell::new(),
-            });
-            self.resolved.borrow_mut().push(Rc::clone(&resolved));
-            resolved
-        })
-    }
-
-    fn start(&self) -> Rc<Resolved<'a>> {
-        Rc::clone(&self.resolved.borrow()[0])
-    }
-
-    fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
-        let framework = &self.question.framework;
-        let uncommon = uncommon_model(self.base, framework, settings).is_some();
-        let as_other = any_other_model(self.base, framework, settings);
-        let mut candidates = Vec::new();
-        let mut gather = |id: &str, version: Option<&Version>, settings: &Settings, own: bool| {
-            for rule in self.base.rules_of(id) {
-                let (selected, within) =
-                    (rule.selector.matches(settings), rule.versions.contains(version));
-                if selected == Some(false) || within == Some(false) {
-                    continue;
-                }
-                let named = !uncommon || rule.selector.has("model_type");
-                let whole = own && named && rule.selector.covers(settings);
-                let certain = selected.is_some() && within.is_some();
-                candidates.push(Candidate { rule, own, whole, certain });
-            }
-        };
-        gather(framework, self.version.as_ref(), as_other.as_ref().unwrap_or(settings), true);
-        gather(MODELS, None, settings, false);
-        for (key, value) in settings.packages().filter(|(key, _)| key != framework) {
-            gather(key, value.parse().ok().as_ref(), &settings.of_package(key), false);
-        }
-        candidates.sort_by_key(|one| (one.rule.stage, !one.own));
-        candidates
-    }
-}
-
 /// The rules that apply to a question on one device.
 pub(super) struct RuleMatches<'a> {
     /// Rules that made the framework fall back, in order.
@@ -182,15 +57,19 @@ pub(super) struct RuleMatches<'a> {
 }
 
 impl<'a> RuleMatches<'a> {
-    pub(super) fn run(plan: &Plan<'a>, facts: &DeviceFacts<'_>, findings: &Findings<'_>) -> Self {
-        let resolved = plan.start();
-        let matches = on(&resolved, plan.base, facts, findings);
+    pub(super) fn run<'p: 'a>(
+        plan: &Plan<'p>,
+        device: &Device<'a>,
+        findings: &Findings<'_>,
+    ) -> Self {
+        let resolved: Rc<Resolved<'a>> = plan.start();
+        let matches = on(&resolved, plan.base, device, findings);
         let (base, framework) = (plan.base, plan.question.framework.as_str());
         let mut all = Self { fallbacks: Vec::new(), matches, resolved, base, framework };
         while let Some((fallback, settings)) = all.fallback() {
             all.fallbacks.push(fallback);
             all.resolved = plan.resolve(settings);
-            all.matches = on(&all.resolved, plan.base, facts, findings);
+            all.matches = on(&all.resolved, plan.base, device, findings);
         }
         all
     }
@@ -250,37 +129,28 @@ impl<'a> RuleMatches<'a> {
         self.base.rules_of(self.framework)
     }
 
-    fn left_open(&self, own: &[&Rule]) -> &[LeftOpen] {
-        let (settings, version) = (self.settings(), self.resolved.version.as_ref());
-        let open = |(at, rule): (usize, &&Rule)| {
-            let speaks = rule.effect == Effect::Works || rule.effect.is_bad();
-            let open =
-                rule.selector.left_open(settings).filter(|open| speaks && !open.is_empty())?;
-            (rule.versions.contains(version) == Some(true)).then_some((at, open))
-        };
-        self.resolved.left_open.get_or_init(|| own.iter().enumerate().filter_map(open).collect())
-    }
-
     /// Rules that work and would apply on the device whose code this one loads, or if the question said more.
     pub(super) fn near(
         &self,
         facts: &DeviceFacts<'_>,
         kin: impl Fn(Sm) -> Option<Sm>,
     ) -> Vec<(&'a Rule, Weakened)> {
-        let kin = facts.sm.and_then(kin);
-        let holds = |rule: &Rule, sm| {
-            let facts = DeviceFacts { sm, ..*facts };
-            rule.on.holds(&facts, self.base.parts()) == Some(rule.side == Side::Inside)
-        };
-        let works =
-            |one: &&Candidate<'a>| one.own && one.certain && one.rule.effect == Effect::Works;
-        let on_kin = self.resolved.candidates.iter().filter(works).filter_map(|one| {
-            let kin = kin.filter(|_| !holds(one.rule, facts.sm))?;
-            holds(one.rule, Some(kin)).then_some((one.rule, Weakened::OnKin(kin)))
+        let parts = self.base.parts();
+        let holds = |rule: &Rule, facts: &DeviceFacts<'_>| rule.applies(facts, parts) == Some(true);
+        let on_kin = facts.sm.and_then(kin).into_iter().flat_map(|kin| {
+            let left = self.resolved.on_sm(Some(kin), parts);
+            let kin_facts = DeviceFacts { sm: Some(kin), ..*facts };
+            let works = |(at, _): &(usize, bool)| {
+                let Candidate { rule, own, certain, .. } = self.resolved.candidates[*at];
+                let works = own && certain && rule.effect == Effect::Works;
+                let only_there = works && !holds(rule, facts) && holds(rule, &kin_facts);
+                only_there.then_some((rule, Weakened::OnKin(kin)))
+            };
+            left.candidates.iter().filter_map(works).collect::<Vec<_>>()
         });
         let own: Vec<&'a Rule> = self.own_rules().collect();
-        let open = self.left_open(&own).iter().map(|(at, open)| (own[*at], open));
-        let open: Vec<_> = open.filter(|one| holds(one.0, facts.sm)).collect();
+        let open = self.resolved.left_open(&own).iter().map(|(at, open)| (own[*at], open));
+        let open: Vec<_> = open.filter(|one| holds(one.0, facts)).collect();
         let fails = |keys: &[&str]| {
             open.iter().any(|(rule, open)| {
                 rule.effect.is_bad() && open.iter().any(|key| keys.contains(key))
@@ -313,29 +183,16 @@ impl<'a> RuleMatches<'a> {
     }
 }
 
-/// The model asked about, where this framework does not list it.
-fn uncommon_model<'s>(base: &RuleBase, framework: &str, settings: &'s Settings) -> Option<&'s str> {
-    base.framework(framework)?.uncommon_model(settings)
-}
-
-/// The configuration with any other model, where the framework neither lists the one asked about nor has a rule that names it.
-fn any_other_model(base: &RuleBase, framework: &str, settings: &Settings) -> Option<Settings> {
-    let model = uncommon_model(base, framework, settings)?;
-    let named = base.rules_of(framework).any(|rule| rule.selector.names("model_type", model));
-    let other = Settings::new([("model_type", OTHER_MODEL)]).ok()?;
-    (!named).then(|| settings.with(&other))
-}
-
 /// The candidates that apply to this device, less those another one overrides.
 fn on<'a>(
     resolved: &Resolved<'a>,
     base: &'a RuleBase,
-    facts: &DeviceFacts<'_>,
+    device: &Device<'a>,
     findings: &Findings<'_>,
 ) -> Vec<RuleMatch<'a>> {
-    let find = |one: &Candidate<'a>| {
-        let holds = one.rule.on.holds(facts, base.parts());
-        let applies = holds.map(|holds| holds == (one.rule.side == Side::Inside));
+    let (facts, parts) = (device.facts(), base.parts());
+    let find = |one: &Candidate<'a>, is_decided: bool| {
+        let applies = if is_decided { Some(true) } else { one.rule.applies(&facts, parts) };
         if applies == Some(false) {
             return None;
         }
@@ -349,9 +206,12 @@ fn on<'a>(
             refuted: warns && found(),
         })
     };
-    let of_driver = resolved.of_driver(base, facts);
+    let here = resolved.on_sm(facts.sm, parts);
+    let asked = here.candidates.iter();
+    let asked = asked.filter_map(|(at, is_decided)| find(&resolved.candidates[*at], *is_decided));
+    let of_driver = resolved.of_driver(device);
     let mut found: Vec<RuleMatch<'a>> =
-        resolved.candidates.iter().chain(&of_driver).filter_map(find).collect();
+        asked.chain(of_driver.iter().filter_map(|one| find(one, false))).collect();
     if !of_driver.is_empty() {
         found.sort_by_key(|one| (one.rule.stage, !one.own));
     }

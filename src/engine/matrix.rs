@@ -3,6 +3,7 @@
 use warpscope_probes::rules::{ConfigRow, Framework, RuleBase, Settings};
 
 use super::assumptions::{Assumptions, is_for};
+use super::device::Device;
 use super::installed::BINARIES;
 use super::published;
 use super::question::{Origin, Question, distinct};
@@ -99,17 +100,41 @@ fn binaries<'a>(
 /// Asks every row of every target.
 pub fn matrix(base: &RuleBase, targets: &[Target], assumptions: &Assumptions) -> Matrix {
     let rows = rows(base, assumptions);
+    let devices: Vec<Device<'_>> = targets.iter().map(|one| Device::new(base, one)).collect();
+    let kinds = Kinds::of(targets);
     let ask = |row: &Row| {
         let questions = by_release(base, &row.question);
         let plans = plans(base, &questions);
         let found: Vec<&Finding> = assumptions.found_about(&row.question).collect();
-        let about = |target| {
-            let here = found.iter().copied().filter(|one| is_for(one, target));
-            let published = published::findings(base, target, &row.question);
-            Chosen::new(&plans, target, here.chain(&published)).cell()
+        let published = kinds.first.iter().map(|one| published::findings(base, one, &row.question));
+        let published: Vec<Vec<Finding>> = published.collect();
+        let about = |(device, kind): (&Device<'_>, &usize)| {
+            let here = found.iter().copied().filter(|one| is_for(one, device.target));
+            Chosen::new(&plans, device, here.chain(&published[*kind])).cell()
         };
-        targets.iter().map(about).collect()
+        devices.iter().zip(&kinds.of_each).map(about).collect()
     };
     let cells = rows.iter().map(ask).collect();
     Matrix { rows, cells }
+}
+
+/// Targets by what packages are published for.
+struct Kinds<'t> {
+    /// The first of each kind.
+    first: Vec<&'t Target>,
+    /// The kind of each.
+    of_each: Vec<usize>,
+}
+
+impl<'t> Kinds<'t> {
+    fn of(targets: &'t [Target]) -> Self {
+        let mut kinds = Self { first: Vec::new(), of_each: Vec::with_capacity(targets.len()) };
+        for target in targets {
+            let kind = |one: &Target| (one.sm, one.cpu());
+            let known = kinds.first.iter().position(|one| kind(one) == kind(target));
+            kinds.of_each.push(known.unwrap_or(kinds.first.len()));
+            kinds.first.extend(known.is_none().then_some(target));
+        }
+        kinds
+    }
 }

@@ -6,7 +6,7 @@ use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::{MigInstance, Presence};
 use warpscope_probes::host::CPU;
-use warpscope_probes::rules::{DeviceFacts, Rule, RuleBase};
+use warpscope_probes::rules::{Rule, RuleBase};
 
 use super::question::Question;
 
@@ -169,19 +169,6 @@ impl Target {
             label: Some(question.words()),
             config: question.config.without(&["platform"]),
             ..question.clone()
-        }
-    }
-
-    /// The facts that rules depend on.
-    pub(super) fn facts(&self) -> DeviceFacts<'_> {
-        DeviceFacts {
-            sm: self.sm,
-            pci_device_id: self.pci_device_id,
-            chip: self.chip.as_deref(),
-            memory_bytes: self.memory_bytes,
-            shared_memory_per_block: self.shared_memory_per_block,
-            driver: self.driver.as_deref(),
-            cuda: self.cuda.as_deref(),
         }
     }
 }

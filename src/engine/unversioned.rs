@@ -3,11 +3,11 @@
 use warpscope_probes::rules::RuleBase;
 
 use super::answer::Answer;
+use super::candidates::Plan;
 use super::confidence::is_doubted;
 use super::decision::Decision;
-use super::matching::Plan;
+use super::device::Device;
 use super::question::Question;
-use super::target::Target;
 use super::verdict::{Cell, Confidence, Finding, Outcome};
 use super::versions::versions_of;
 
@@ -50,10 +50,10 @@ impl<'p> Chosen<'p> {
     /// a release, or none decides.
     pub(super) fn new(
         plans: &'p [Plan<'_>],
-        target: &'p Target,
+        device: &'p Device<'p>,
         extra: impl Iterator<Item = &'p Finding> + Clone,
     ) -> Self {
-        let answer = |plan| Answer::new(plan, target, extra.clone());
+        let answer = |plan| Answer::new(plan, device, extra.clone());
         let releases = &plans[1..];
         let mut answers: Vec<Answer<'p>> = releases.iter().map(answer).collect();
         let outcomes: Vec<Outcome> = answers.iter().map(|one| one.decision.outcome).collect();

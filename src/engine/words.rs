@@ -4,6 +4,7 @@ use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Choice, DeviceFacts, Rule, RuleBase, Settings, Version};
 use warpscope_probes::text::printable;
 
+use super::device::Device;
 use super::question::Question;
 use super::target::Target;
 
@@ -75,10 +76,11 @@ pub(in crate::engine) fn is_plain(word: &str) -> bool {
 /// What the GPU and the configuration have of what the rule asks.
 pub(super) fn has(
     base: &RuleBase,
-    target: &Target,
+    device: &Device<'_>,
     rule: Option<&Rule>,
     settings: &Settings,
 ) -> String {
+    let target = device.target;
     let mut words = vec![target.sm.map_or_else(
         || "unknown compute capability".to_owned(),
         |sm| format!("{sm} (compute capability {})", sm.cc()),
@@ -90,7 +92,7 @@ pub(super) fn has(
         .iter()
         .chain(&on.not_part)
         .filter_map(|id| base.parts().iter().find(|part| part.id == *id));
-    let facts = target.facts();
+    let facts = device.facts();
     words.extend(
         part.filter(|part| part.contains(&facts) == Some(true)).map(|part| part.label.clone()),
     );

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use warpscope_kernels::Sm;
 
 use super::range::{NumberRange, SmSet, VersionRange};
+use super::version::Version;
 
 /// Facts of one device and its driver, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,9 +20,9 @@ pub struct DeviceFacts<'a> {
     /// Most shared memory one block may take (opt-in).
     pub shared_memory_per_block: Option<u32>,
     /// Driver version.
-    pub driver: Option<&'a str>,
+    pub driver: Option<&'a Version>,
     /// Newest CUDA version the driver supports.
-    pub cuda: Option<&'a str>,
+    pub cuda: Option<&'a Version>,
 }
 
 /// A condition on the device: everything named must hold.
@@ -93,13 +94,12 @@ impl Condition {
     /// Whether the condition holds for the device; `None` when a fact that decides it is not known.
     pub fn holds(&self, device: &DeviceFacts<'_>, parts: &[Part]) -> Option<bool> {
         let part = |id: &String| parts.iter().find(|part| part.id == *id)?.contains(device);
-        let version = |text: Option<&str>| text.and_then(|text| text.parse().ok());
         let answers = [
             self.sm.as_ref().map(|set| device.sm.map(|sm| set.contains(sm))),
             self.part.as_ref().map(part),
             self.not_part.as_ref().map(|id| part(id).map(|within| !within)),
-            self.driver.as_ref().map(|range| range.contains(version(device.driver).as_ref())),
-            self.driver_cuda.as_ref().map(|range| range.contains(version(device.cuda).as_ref())),
+            self.driver.as_ref().map(|range| range.contains(device.driver)),
+            self.driver_cuda.as_ref().map(|range| range.contains(device.cuda)),
             self.shared_memory.as_ref().map(|range| {
                 device.shared_memory_per_block.map(|bytes| range.contains(u64::from(bytes)))
             }),
@@ -178,14 +178,11 @@ mod tests {
         };
         let pascal = DeviceFacts { sm: Some(Sm::new(6, 1)), ..DeviceFacts::default() };
         assert_eq!(condition.holds(&pascal, &[]), None);
-        assert_eq!(
-            condition.holds(&DeviceFacts { driver: Some("595.45.04"), ..pascal }, &[]),
-            Some(true)
-        );
-        assert_eq!(
-            condition.holds(&DeviceFacts { driver: Some("580.82.07"), ..pascal }, &[]),
-            Some(false)
-        );
+        for (driver, holds) in [("595.45.04", true), ("580.82.07", false)] {
+            let driver: Version = driver.parse().expect("a version");
+            let facts = DeviceFacts { driver: Some(&driver), ..pascal };
+            assert_eq!(condition.holds(&facts, &[]), Some(holds), "{driver:?}");
+        }
         let hopper = DeviceFacts { sm: Some(Sm::new(9, 0)), ..DeviceFacts::default() };
         assert_eq!(condition.holds(&hopper, &[]), Some(false));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::condition::Condition;
+use super::condition::{Condition, DeviceFacts, Part};
 use super::keys::{Selector, Settings};
 use super::range::VersionRange;
 use super::text::Text;
@@ -243,6 +243,14 @@ pub struct Rule {
     pub user: bool,
     /// Line of its entry in the file.
     pub line: usize,
+}
+
+impl Rule {
+    /// Whether it speaks of this device; `None` when a fact that decides it is not known.
+    pub fn applies(&self, device: &DeviceFacts<'_>, parts: &[Part]) -> Option<bool> {
+        let holds = self.on.holds(device, parts)?;
+        Some(holds == (self.side == Side::Inside))
+    }
 }
 
 /// One row of the matrix: a configuration people ask about.

@@ -13,6 +13,7 @@ use super::age::as_of;
 use super::answer::Answer;
 use super::confidence::doubts;
 use super::decision::DecidedBy;
+use super::device::Device;
 use super::explanation::Explanation;
 use super::fix::fixes;
 use super::question::Question;
@@ -52,7 +53,8 @@ fn answer(
 ) -> Verdict {
     let questions = by_release(base, &target.without_own_platform(base, question));
     let plans = plans(base, &questions);
-    let chosen = Chosen::new(&plans, target, extra.iter());
+    let device = Device::new(base, target);
+    let chosen = Chosen::new(&plans, &device, extra.iter());
     verdict(&chosen.answer).holding(&chosen).weighed()
 }
 
@@ -89,7 +91,7 @@ impl Answer<'_> {
     }
 
     fn has(&self) -> String {
-        let has = has(self.base, self.target, self.decision.rule, self.matches.settings());
+        let has = has(self.base, self.device, self.decision.rule, self.matches.settings());
         match (self.decision.by, self.memory.lack()) {
             (DecidedBy::Size, Some(size)) if !has.ends_with(" memory") => {
                 format!("{has}, {}", size.has)

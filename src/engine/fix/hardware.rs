@@ -5,8 +5,8 @@ use warpscope_probes::catalogue::{Arch, Catalogue, Part};
 use warpscope_probes::rules::Cost;
 
 use super::Attempt;
+use crate::engine::candidates::Plan;
 use crate::engine::decision::DecidedBy;
-use crate::engine::matching::Plan;
 use crate::engine::memory::gib;
 use crate::engine::target::Target;
 use crate::engine::verdict::{Fix, Outcome};

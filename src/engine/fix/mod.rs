@@ -16,7 +16,8 @@ mod versions;
 use warpscope_probes::rules::{Cost, RuleBase};
 
 use super::answer::Answer;
-use super::matching::Plan;
+use super::candidates::Plan;
+use super::device::Device;
 use super::question::Question;
 use super::target::Target;
 use super::verdict::{Finding, Fix, Outcome};
@@ -81,44 +82,48 @@ impl Attempt<'_> {
     fn changed(&self, question: &Question, same_binaries: bool) -> Option<Outcome> {
         let parts = self.answer.findings.parts.iter().copied();
         let kept = parts.filter(|one| same_binaries && one.evidence.outcome.is_bad());
-        self.ask(question, self.answer.target, kept)
+        self.ask(question, kept)
     }
 
     /// The outcome of another question on this GPU, whatever it is.
     fn outcome_of(&self, question: &Question) -> Outcome {
         let plan = Plan::new(self.answer.base, question);
-        Answer::new(&plan, self.answer.target, std::iter::empty()).decision.outcome
+        Answer::new(&plan, self.answer.device, std::iter::empty()).decision.outcome
     }
 
     /// The outcome of the same question, prepared once, on another GPU, if it runs and better than before.
     fn elsewhere(&self, plan: &Plan<'_>, target: &Target) -> Option<Outcome> {
         let anywhere = |one: &&Finding| one.sm.is_none() && one.evidence.outcome.is_bad();
-        self.ask_prepared(plan, target, self.answer.findings.all().filter(anywhere))
+        let device = Device::new(self.answer.base, target);
+        self.ask_prepared(plan, &device, self.answer.findings.all().filter(anywhere))
     }
 
     /// The outcome of a question on a group of GPUs like this one, if it runs and better than before.
     fn beside(&self, question: &Question, group: &Target) -> Option<Outcome> {
         let bad = |one: &&Finding| one.evidence.outcome.is_bad();
-        self.ask(question, group, self.answer.findings.all().filter(bad))
+        let device = Device::new(self.answer.base, group);
+        let plan = Plan::new(self.answer.base, question);
+        self.ask_prepared(&plan, &device, self.answer.findings.all().filter(bad))
     }
 
+    /// The outcome of another question on this GPU, if it runs and better than before.
     fn ask<'f>(
         &self,
         question: &Question,
-        target: &Target,
         findings: impl Iterator<Item = &'f Finding>,
     ) -> Option<Outcome> {
-        self.ask_prepared(&Plan::new(self.answer.base, question), target, findings)
+        let plan = Plan::new(self.answer.base, question);
+        self.ask_prepared(&plan, self.answer.device, findings)
     }
 
     fn ask_prepared<'f>(
         &self,
         plan: &Plan<'_>,
-        target: &Target,
+        device: &Device<'_>,
         findings: impl Iterator<Item = &'f Finding>,
     ) -> Option<Outcome> {
         let findings: Vec<Finding> = findings.cloned().collect();
-        let outcome = Answer::new(plan, target, findings.iter()).decision.outcome;
+        let outcome = Answer::new(plan, device, findings.iter()).decision.outcome;
         let better = outcome.severity() < self.answer.decision.outcome.severity();
         (outcome.runs() && better).then_some(outcome)
     }

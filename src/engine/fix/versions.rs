@@ -143,6 +143,6 @@ impl<'t> VersionSearch<'t> {
         }
         changed.origin = Origin::Asked;
         let found = published::findings(base, target, &changed);
-        self.attempt.ask(&changed, target, found.iter())
+        self.attempt.ask(&changed, found.iter())
     }
 }
