@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
-    DeviceFacts, Effect, MODELS, OTHER_MODEL, Part, Rule, RuleBase, Settings, Version,
+    DeviceFacts, Effect, Kind, MODELS, OTHER_MODEL, Part, Rule, RuleBase, Settings, Version,
+    kind_of,
 };
 
 use super::age::Age;
@@ -148,6 +149,20 @@ impl<'a> Plan<'a> {
         Rc::clone(&self.resolved.borrow()[0])
     }
 
+    /// What every version of the library that computes attention has against the configuration, where no version of it is known.
+    fn against_library(&self, settings: &Settings) -> Vec<Candidate<'a>> {
+        let library = settings.get("attention").filter(|one| *one != self.question.framework);
+        let is_open = |one: &&str| kind_of(one) == Ok(Kind::Package) && settings.get(one).is_none();
+        let Some(library) = library.filter(is_open) else { return Vec::new() };
+        let settings = settings.of_package(library);
+        let speaks = |rule: &&Rule| {
+            rule.effect.is_bad()
+                && rule.versions.contains(None) == Some(true)
+                && rule.selector.matches(&settings) == Some(true)
+        };
+        self.base.rules_of(library).filter(speaks).map(Candidate::against).collect()
+    }
+
     fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
         let framework = &self.question.framework;
         let uncommon = uncommon_model(self.base, framework, settings).is_some();
@@ -171,6 +186,7 @@ impl<'a> Plan<'a> {
         for (key, value) in settings.packages().filter(|(key, _)| key != framework) {
             gather(key, value.parse().ok().as_ref(), &settings.of_package(key), false);
         }
+        candidates.extend(self.against_library(settings));
         candidates.sort_by_key(|one| (one.rule.stage, !one.own));
         candidates
     }
