@@ -85,7 +85,7 @@ impl Request {
 }
 
 /// An answer that something which was said may change: it is not sure that it runs.
-fn doubted(mut verdict: Verdict, open: &[String]) -> Verdict {
+pub(crate) fn doubted(mut verdict: Verdict, open: &[String]) -> Verdict {
     if verdict.outcome.runs() && !open.is_empty() {
         verdict.doubts.push(format!("not considered, and it may matter: {}", open.join(", ")));
         verdict.confidence = Some(Confidence::Medium);

@@ -210,4 +210,6 @@ fn text(report: &Report<'_>) -> String {
 }
 
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
 pub(crate) mod tests;
