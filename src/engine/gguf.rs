@@ -26,9 +26,8 @@ impl GgufCopy {
             return None;
         }
         let published = Model::published_gguf(&model.name);
-        let is_published = published.is_some();
-        let name = published.unwrap_or_else(|| format!("{}{USUAL}", model.name));
-        Some(Self { model: Model::known(&name)?, is_published })
+        let name = published.map_or_else(|| format!("{}{USUAL}", model.name), str::to_owned);
+        Some(Self { model: Model::known(&name)?, is_published: published.is_some() })
     }
 }
 
@@ -40,8 +39,11 @@ mod tests {
     fn only_models_of_the_table_that_are_not_packed_have_one() {
         let copy = |id: &str| GgufCopy::of(&Model::known(id).expect("is in the table"));
         let llama = copy("meta-llama/Llama-3.3-70B-Instruct").expect("is saved in 16 bits");
-        assert_eq!(llama.model.name, "meta-llama/Llama-3.3-70B-Instruct-GGUF:Q4_K_M");
-        assert!(!llama.is_published);
+        assert_eq!(llama.model.name, "MaziyarPanahi/Llama-3.3-70B-Instruct-GGUF:Q4_K_M");
+        assert!(llama.is_published);
+        let yi = copy("01-ai/Yi-1.5-34B-Chat").expect("is saved in 16 bits");
+        assert_eq!(yi.model.name, "01-ai/Yi-1.5-34B-Chat-GGUF:Q4_K_M");
+        assert!(!yi.is_published);
         let format = llama.model.shape.and_then(|shape| shape.format).map(|format| format.name);
         assert_eq!(format.as_deref(), Some("gguf"));
         assert_eq!(copy("Qwen/Qwen2.5-32B-Instruct-AWQ"), None);

@@ -29,7 +29,10 @@ pub(crate) struct Copy {
 pub(crate) fn copies(base: &RuleBase, request: &PlanRequest, group: &[Target]) -> Vec<Copy> {
     let name = &request.model.name;
     let published = Model::known_copies(name).into_iter().map(|id| (id.to_owned(), false));
-    let gguf = std::iter::once((format!("{name}-GGUF:Q4_K_M"), true));
+    let gguf = std::iter::once(match Model::published_gguf(name) {
+        Some(file) => (file.to_owned(), false),
+        None => (format!("{name}-GGUF:Q4_K_M"), true),
+    });
     let ways = gguf.chain(published).take(TRIED).filter_map(|(name, is_usual)| {
         let way = best(base, request, group, &name)?;
         Some(Copy { name, is_usual, way })

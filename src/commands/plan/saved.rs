@@ -57,7 +57,8 @@ fn copy(model: &Model, end: &str) -> (String, bool) {
         return (id.to_owned(), false);
     }
     let published = Model::published_gguf(&model.name).filter(|_| end == USUAL_GGUF);
-    published.map_or_else(|| (format!("{}{end}", model.name), true), |name| (name, false))
+    published
+        .map_or_else(|| (format!("{}{end}", model.name), true), |name| (name.to_owned(), false))
 }
 
 /// Files that are here are what they are; of a model of the table others are published. Those that are saved

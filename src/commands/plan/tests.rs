@@ -458,6 +458,11 @@ fn commands_name_files_as_the_framework_takes_them() {
             "transformers",
             "from_pretrained(\"Qwen/Qwen3-32B-GGUF\", gguf_file=\"Qwen3-32B-Q4_K_M.gguf\", ",
         ),
+        (
+            "MaziyarPanahi/Qwen3-14B-GGUF:Q4_K_M",
+            "transformers",
+            "from_pretrained(\"MaziyarPanahi/Qwen3-14B-GGUF\", gguf_file=\"Qwen3-14B.Q4_K_M.gguf\", ",
+        ),
         (gguf, "ollama", "\nollama run hf.co/Qwen/Qwen3-32B-GGUF:Q4_K_M"),
         ("qwen3:32b", "ollama", "\nollama run qwen3:32b"),
         ("qwen3:32b", "llama-cpp", "llama-server -hf Qwen/Qwen3-32B-GGUF:Q4_K_M "),
@@ -467,11 +472,12 @@ fn commands_name_files_as_the_framework_takes_them() {
         assert!(command.contains(said), "{framework}: {command}");
         assert!(!command.contains("quantization_config=gguf"), "{command}");
     }
-    let out = planned(&about("qwen3:32b", vec![h100()], "vllm")).1;
-    assert!(
-        out.contains("assumes a copy named Qwen/Qwen3-32B-GGUF:Q4_K_M; not known to be"),
-        "{out}"
-    );
+    let assumes = |name: &str, copy: &str| {
+        let out = planned(&about(name, vec![h100()], "vllm")).1;
+        out.contains(&format!("assumes a copy named {copy}; not known to be published"))
+    };
+    assert!(!assumes("qwen3:32b", "Qwen/Qwen3-32B-GGUF:Q4_K_M"));
+    assert!(assumes("qwen2.5:32b", "Qwen/Qwen2.5-32B-Instruct-GGUF:Q4_K_M"));
 }
 
 #[test]

@@ -8,6 +8,9 @@ use crate::engine::words::{Filler, is_plain};
 /// Placeholder where no model was named.
 pub(super) const ANY_MODEL: &str = "<model>";
 
+/// Publishers who put a dot before the mix in the names of their files; others a dash (links of mudler/LocalAI@82c191af:gallery/index.yaml).
+const DOTTED: &[&str] = &["MaziyarPanahi/", "QuantFactory/", "mradermacher/"];
+
 /// The command that starts the framework with the configuration of the question.
 pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> String {
     let written = launch.arg.iter().filter_map(|arg| {
@@ -75,6 +78,9 @@ impl<'m> Gguf<'m> {
         let model = name.get(..name.len().saturating_sub("-GGUF".len())).unwrap_or(name);
         match self.tag {
             "" => "<file>.gguf".to_owned(),
+            tag if DOTTED.iter().any(|owner| self.repository.starts_with(owner)) => {
+                format!("{model}.{tag}.gguf")
+            }
             tag => format!("{model}-{tag}.gguf"),
         }
     }

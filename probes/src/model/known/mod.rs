@@ -32,6 +32,8 @@ struct Line {
     format: Vec<Format>,
     #[serde(default)]
     ollama: Vec<Listed>,
+    #[serde(default)]
+    gguf: Vec<Published>,
     retrieved: Option<String>,
 }
 
@@ -90,11 +92,20 @@ struct Listed {
     mix: Option<String>,
 }
 
+/// GGUF files that are known to be published, each with the model it was made of.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Published {
+    source: String,
+    models: Vec<(String, String)>,
+}
+
 #[derive(Debug, Default)]
 struct Table {
     rows: Vec<Row>,
     formats: Vec<Format>,
     listed: Vec<Listed>,
+    published: Vec<Published>,
     retrieved: String,
 }
 
@@ -108,6 +119,7 @@ fn table() -> &'static Table {
             table.rows.extend(line.model);
             table.formats.extend(line.format);
             table.listed.extend(line.ollama);
+            table.published.extend(line.gguf);
             table.retrieved = line.retrieved.unwrap_or(table.retrieved);
         }
         table
@@ -175,6 +187,11 @@ impl Table {
         table().formats.iter().find_map(of)
     }
 
+    /// GGUF files that are known to be published, each with its model.
+    fn ggufs(&self) -> impl Iterator<Item = &(String, String)> {
+        self.published.iter().flat_map(|one| &one.models)
+    }
+
     fn ids(&self) -> impl Iterator<Item = &str> {
         let models = self.rows.iter().flat_map(|row| &row.ids);
         let siblings = self.formats.iter().flat_map(|format| &format.models).map(|pair| &pair.0);
@@ -240,14 +257,15 @@ impl Model {
         named::on_hub(id)
     }
 
-    /// The repository of a model's GGUF file, where it is known to be published.
-    pub fn published_gguf(id: &str) -> Option<String> {
-        named::published_gguf(id)
+    /// The name on a hub of a model's GGUF file, where it is known to be published: `ggml-org/gemma-3-1b-it-GGUF:Q4_K_M`.
+    pub fn published_gguf(id: &str) -> Option<&'static str> {
+        let is_it = |pair: &&(String, String)| base(&pair.1).eq_ignore_ascii_case(base(id));
+        table().ggufs().find(is_it).map(|pair| &*pair.0)
     }
 
-    /// Whether this is a repository of a GGUF file that is known to be published.
+    /// Whether this is the name of a GGUF file that is known to be published.
     pub fn is_published_gguf(id: &str) -> bool {
-        table().ids().filter_map(named::published_gguf).any(|published| published == id)
+        table().ggufs().any(|pair| pair.0.eq_ignore_ascii_case(id))
     }
 
     /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::mixes::{Mix, gguf};
-use super::{Format, Row, Table, base, table};
-use crate::model::{EXL_HEAD_BITS, Facts, ShapeSource, config};
+use super::{Format, Published, Row, Table, base, table};
+use crate::model::{EXL_HEAD_BITS, Facts, Model, ShapeSource, config};
 
 /// What the end of a name says of the format, as publishers spell it, and the format of the table.
 const ENDINGS: &[(&str, &str)] = &[
@@ -63,7 +63,7 @@ impl Named {
         if let Some(model) = name.strip_suffix("-gguf") {
             let row = row_of(table(), model)?;
             let mix = if tag.is_empty() { Mix::USUAL } else { Mix::of(tag)?.by(repository) };
-            return Some(Self { row, packing: Packing::Gguf(mix), source: None });
+            return Some(Self { row, packing: Packing::Gguf(mix), source: published(id) });
         }
         if let Some(Served { row, mix, source, .. }) = ollama(id) {
             return Some(Self { row, packing: Packing::Gguf(mix), source });
@@ -154,17 +154,18 @@ fn exl(name: &str) -> Option<(&str, Value)> {
     Some((name[..first].trim_end_matches(['-', '_']), saved))
 }
 
+/// Where it is told that a file is published.
+fn published(id: &str) -> Option<&'static str> {
+    let has = |one: &&Published| one.models.iter().any(|pair| pair.0.eq_ignore_ascii_case(id));
+    table().published.iter().find(has).map(|one| &*one.source)
+}
+
 /// What a file that Ollama names `qwen3:32b` would be called on a hub: `Qwen/Qwen3-32B-GGUF:Q4_K_M`.
 pub(super) fn on_hub(id: &str) -> Option<String> {
     let Served { name, mix, .. } = ollama(id)?;
-    published_gguf(name).or_else(|| Some(format!("{name}-GGUF:{}", mix.kind())))
-}
-
-/// The repository of a model's GGUF file, where it is known to be published: both sizes of gpt-oss in the format they were trained in
-/// (llama.cpp issue 15253).
-pub(super) fn published_gguf(id: &str) -> Option<String> {
-    let base = id.strip_prefix("openai/").filter(|base| base.starts_with("gpt-oss-"))?;
-    Some(format!("ggml-org/{base}-GGUF"))
+    let is_it = |file: &&str| file.split_once(':').is_none_or(|(_, kind)| kind == mix.kind());
+    let published = Model::published_gguf(name).filter(is_it).map(str::to_owned);
+    published.or_else(|| Some(format!("{name}-GGUF:{}", mix.kind())))
 }
 
 /// What Ollama serves under a name.

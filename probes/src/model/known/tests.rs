@@ -265,8 +265,26 @@ fn names_of_ollama_are_models_of_the_table() {
         assert!(Model::known(unknown).is_none(), "{unknown}");
     }
     assert_eq!(Model::known_to_ollama("gpt-oss:20b").as_deref(), Some("ggml-org/gpt-oss-20b-GGUF"));
+    assert_eq!(
+        Model::known_to_ollama("codellama:7b-instruct-q4_0"),
+        Model::known_to_ollama("codellama")
+    );
+}
+
+#[test]
+fn every_published_gguf_file_is_of_a_model_of_the_table() {
+    for Published { source, models } in &table().published {
+        assert!(!source.is_empty());
+        for (file, model) in models {
+            let (known, of) = (Model::known(file).expect(file), Model::known(model).expect(model));
+            let depth = |one: Model| one.shape.map(|shape| shape.depth());
+            assert_eq!(depth(known), depth(of), "{file}");
+        }
+    }
     assert!(Model::is_published_gguf("ggml-org/gpt-oss-20b-GGUF"));
-    assert!(!Model::is_published_gguf("Qwen/Qwen3-32B-GGUF:Q4_K_M"));
+    assert!(Model::is_published_gguf("Qwen/Qwen3-32B-GGUF:Q4_K_M"));
+    assert!(!Model::is_published_gguf("Qwen/Qwen3-32B-GGUF:Q8_0"));
+    assert_eq!(Model::published_gguf("01-ai/Yi-1.5-34B-Chat"), None);
 }
 
 /// Sizes of ExLlama's files by the bits their names tell.

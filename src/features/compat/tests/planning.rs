@@ -165,7 +165,7 @@ fn what_loads_gguf_alone_is_planned_with_such_a_file() {
     assert!((37.0..43.0).contains(&weights), "{weights}");
     assert_eq!((plan.fits, plan.offload), (Fits::Fits, None));
     let copy = verdicts.planned.copy("ollama").map(|copy| copy.model.name.as_str());
-    assert_eq!(copy, Some("meta-llama/Llama-3.3-70B-Instruct-GGUF:Q4_K_M"));
+    assert_eq!(copy, Some("MaziyarPanahi/Llama-3.3-70B-Instruct-GGUF:Q4_K_M"));
     assert_eq!(verdicts.planned.copy("vllm"), None);
 }
 
