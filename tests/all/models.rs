@@ -129,6 +129,7 @@ const TYPES: &[(&str, &[&str], &[Source])] = &[
             ("forge", "backend/diffusion_engine/flux.py"),
             ("invokeai", "invokeai/backend/model_manager/taxonomy.py"),
             ("nunchaku", "nunchaku/models/transformers/transformer_flux.py"),
+            ("stable-diffusion-cpp", "master-827-97d2990:README.md"),
         ],
     ),
 ];
