@@ -90,7 +90,7 @@ const BLOCKS: &[Block] = &[
     ),
     block(
         "local_lot",
-        (81, 6),
+        (80, 6),
         "in three parts: below 9.0, of 35, 18 right, 8 unknown, 4 confidently wrong, from 9.0 on, of 25, 17, 5, 2; put down when the \
          rules were done, below 9.0, of 22, 8, 4, 5, and from 9.0 on, of 12, 5, 1, 6; when they were mended by those, of 23, 8, 8, 5",
     ),
