@@ -127,6 +127,7 @@ const TYPES: &[(&str, &[&str], &[Source])] = &[
             ("comfyui", "README.md"),
             ("diffusers", "src/diffusers/pipelines/flux"),
             ("forge", "backend/diffusion_engine/flux.py"),
+            ("forge-neo", "README.md"),
             ("invokeai", "invokeai/backend/model_manager/taxonomy.py"),
             ("nunchaku", "nunchaku/models/transformers/transformer_flux.py"),
             ("stable-diffusion-cpp", "master-827-97d2990:README.md"),

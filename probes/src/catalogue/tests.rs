@@ -34,7 +34,7 @@ fn the_program_knows_what_the_files_say() {
 
 #[test]
 fn every_part_is_known_dated_and_sourced() {
-    assert_eq!(facts().parts().len(), 379);
+    assert_eq!(facts().parts().len(), 380);
     for part in facts().parts() {
         let name = &part.market_name;
         assert!(facts().arch(part.sm).is_some(), "{name}: {}", part.sm);
