@@ -1,7 +1,8 @@
 //! Reported outcomes, asked in the words of the people who met them as the command line reads them.
 //!
-//! The rows of a file were written down before the program was asked about any of them. What it said then is the honest measure.
+//! The rows of a file were written down before the program was asked about any of them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use serde::Deserialize;
@@ -14,12 +15,37 @@ use crate::commands::cli::resolve;
 use crate::config::Environment;
 use crate::engine::{Confidence, Outcome, Verdict, evaluate_without_fixes};
 
-const ROWS: &str = include_str!("../../../tests/verdicts/asked/draw_2811c.jsonl");
+/// Reports that were put down at one time.
+struct Sample {
+    name: &'static str,
+    rows: &'static str,
+    /// More questions that are refused, or answered wrongly and surely, are a step back, and so are fewer right ones.
+    most_refused: usize,
+    most_surely_wrong: usize,
+    least_right: usize,
+    /// How it came out when it was first asked, before anything was mended for it: the honest measure.
+    at_first: &'static str,
+}
 
-/// More questions that are refused, or answered wrongly and surely, are a step back, and so are fewer right ones.
-const MOST_REFUSED: usize = 180;
-const MOST_SURELY_WRONG: usize = 180;
-const LEAST_RIGHT: usize = 0;
+const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "draw_2811c",
+        rows: include_str!("../../../tests/verdicts/asked/draw_2811c.jsonl"),
+        most_refused: 180,
+        most_surely_wrong: 180,
+        least_right: 0,
+        at_first: "of 180, 15 right, 143 refused for a word; in the nearest words that were understood 88 right, 41 unknown, 6 without a known \
+                   obstacle (2 of them ran), 40 wrong, 22 of these surely, and 5 refused",
+    },
+    Sample {
+        name: "draw_2811d",
+        rows: include_str!("../../../tests/verdicts/asked/draw_2811d.jsonl"),
+        most_refused: 64,
+        most_surely_wrong: 64,
+        least_right: 0,
+        at_first: "",
+    },
+];
 
 /// One reported outcome.
 #[derive(Deserialize)]
@@ -105,44 +131,59 @@ impl Reported {
     }
 }
 
-fn reported() -> Vec<Reported> {
-    let rows = ROWS.lines().map(serde_json::from_str);
-    rows.collect::<Result<_, _>>().expect("rows of the sample")
+impl Sample {
+    fn reported(&self) -> Vec<Reported> {
+        let rows = self.rows.lines().map(serde_json::from_str);
+        rows.collect::<Result<_, _>>().expect(self.name)
+    }
+
+    /// How often each mark was given, and every row that is not right.
+    fn marks(&self, base: &RuleBase) -> (BTreeMap<Mark, usize>, Vec<String>) {
+        let (mut marks, mut missed) = (BTreeMap::new(), Vec::new());
+        for one in self.reported() {
+            let (mark, said) = match one.answers(base) {
+                Err(error) => (Mark::Refused, error),
+                Ok(verdicts) => (one.mark(&verdicts), said(&verdicts)),
+            };
+            *marks.entry(mark).or_insert(0) += 1;
+            if mark != Mark::Right {
+                missed.push(format!(
+                    "{mark:?}: row {} {} {} ({}): reported {}, said {said} [{}, {}]",
+                    one.row, one.ask, one.words, one.gpu, one.outcome, one.source, one.date
+                ));
+            }
+        }
+        missed.sort();
+        (marks, missed)
+    }
 }
 
-/// Prints how often each mark was given and every row that is not right: `cargo test people_are_answered -- --nocapture`.
+fn said(verdicts: &[Verdict]) -> String {
+    let said = |one: &Verdict| format!("{} {}: {}", one.outcome, one.config, one.reason);
+    verdicts.iter().map(said).collect::<Vec<_>>().join(" | ")
+}
+
+/// Prints the marks of each sample: `cargo test people_are_answered -- --nocapture`.
 #[test]
 fn people_are_answered_in_their_own_words() {
-    let base = RuleBase::builtin();
-    let (mut marks, mut missed) = (std::collections::BTreeMap::new(), Vec::new());
-    for one in reported() {
-        let (mark, said) = match one.answers(base) {
-            Err(error) => (Mark::Refused, error),
-            Ok(verdicts) => {
-                let said =
-                    |one: &Verdict| format!("{} {}: {}", one.outcome, one.config, one.reason);
-                (one.mark(&verdicts), verdicts.iter().map(said).collect::<Vec<_>>().join(" | "))
-            }
-        };
-        *marks.entry(mark).or_insert(0) += 1;
-        if mark != Mark::Right {
-            missed.push(format!(
-                "{mark:?}: row {} {} {} ({}): reported {}, said {said} [{}, {}]",
-                one.row, one.ask, one.words, one.gpu, one.outcome, one.source, one.date
-            ));
-        }
+    for sample in SAMPLES {
+        let (marks, missed) = sample.marks(RuleBase::builtin());
+        println!(
+            "{}\n{}: {marks:?}\nwhen first asked: {}\n",
+            missed.join("\n"),
+            sample.name,
+            sample.at_first
+        );
+        let count = |mark| marks.get(&mark).copied().unwrap_or(0);
+        assert!(count(Mark::Refused) <= sample.most_refused, "{}: {marks:?}", sample.name);
+        assert!(count(Mark::SurelyWrong) <= sample.most_surely_wrong, "{}: {marks:?}", sample.name);
+        assert!(count(Mark::Right) >= sample.least_right, "{}: {marks:?}", sample.name);
     }
-    missed.sort();
-    println!("{}\n{marks:?}", missed.join("\n"));
-    let count = |mark| marks.get(&mark).copied().unwrap_or(0);
-    assert!(count(Mark::Refused) <= MOST_REFUSED);
-    assert!(count(Mark::SurelyWrong) <= MOST_SURELY_WRONG);
-    assert!(count(Mark::Right) >= LEAST_RIGHT);
 }
 
 #[test]
 fn every_row_is_about_a_gpu_of_its_compute_capability() {
-    for one in reported() {
+    for one in SAMPLES.iter().flat_map(Sample::reported) {
         let Ok(verdicts) = one.answers(RuleBase::builtin()) else { continue };
         let has = verdicts.first().map(|verdict| verdict.has.clone()).unwrap_or_default();
         assert!(has.contains(&one.sm), "row {}: {has}", one.row);
