@@ -208,3 +208,43 @@ fn any_other_model(base: &RuleBase, framework: &str, settings: &Settings) -> Opt
     let other = Settings::new([("model_type", OTHER_MODEL)]).ok()?;
     (!named).then(|| settings.with(&other))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Outcome, Target, evaluate};
+
+    #[test]
+    fn a_library_of_attention_is_heard_where_no_version_of_it_is_known() {
+        let rule = |id: &str, versions: &str, selector: &str, on: &str, outcome: &str| {
+            format!(
+                "[[rule]]\nid = \"{id}\"\nversions = \"{versions}\"\nfor = {{ {selector} }}\non = {{ sm = \"{on}\" }}\nstage = \"kernels\"\n\
+                 outcome = \"{outcome}\"\nreason = \"so it is\"\nneeds = \"another\"\nsource = \"a page\"\nretrieved = \"2026-11\"\n\
+                 confidence = \"high\"\n"
+            )
+        };
+        let works = rule("demo.works", "all", "attention = \"xformers\"", ">=7.0", "works");
+        let always = rule("xformers.no_bf16", "all", "dtype = \"bf16\"", "<8.0", "fails");
+        let once = rule("xformers.once", "<0.1", "dtype = \"fp16\"", "<8.0", "fails");
+        let files = [
+            ("demo.toml", format!("framework = \"demo\"\n{works}")),
+            ("xformers.toml", format!("framework = \"xformers\"\n{always}{once}")),
+        ];
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let base = RuleBase::parse(&files).expect("reads");
+        let outcome = |dtype: &str, sm| {
+            let pairs = [("attention", "xformers"), ("dtype", dtype)];
+            let question = Question {
+                framework: "demo".to_owned(),
+                version: Some("1.0".to_owned()),
+                config: Settings::new(pairs).expect("good settings"),
+                ..Question::default()
+            };
+            evaluate(&base, &Target::of_sm("card", sm), &question, &[]).outcome
+        };
+        assert_eq!(outcome("bf16", Sm::new(7, 0)), Outcome::Fails);
+        assert_ne!(outcome("bf16", Sm::new(8, 0)), Outcome::Fails);
+        // What holds of some of its versions holds of none that is unknown.
+        assert_ne!(outcome("fp16", Sm::new(7, 0)), Outcome::Fails);
+    }
+}
