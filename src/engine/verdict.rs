@@ -50,7 +50,7 @@ pub const OUTCOMES: &[(Outcome, &str, &str, &str, &str)] = &[
     (Outcome::Slow, "slow", "▽", "v", "slow"),
     (Outcome::NoObstacle, "no_known_obstacle", "○", "o", "no known obstacle"),
     (Outcome::Partial, "partial", "◐", "%", "partial"),
-    (Outcome::WrongOutput, "wrong_output", "≠", "!", "wrong output"),
+    (Outcome::WrongOutput, "wrong_output", "≠", "#", "wrong output"),
     (Outcome::Fails, "fails", "✖", "x", "fails"),
     (Outcome::Unknown, "unknown", "?", "?", "unknown"),
 ];
@@ -391,5 +391,10 @@ mod tests {
             let twins = OUTCOMES.iter().filter(|other| other.2 == row.2 || other.3 == row.3);
             assert_eq!(twins.count(), 1);
         }
+    }
+
+    #[test]
+    fn the_mark_of_disputed_evidence_is_no_sign_of_an_outcome() {
+        assert!(OUTCOMES.iter().all(|row| row.2 != DISPUTED.0 && row.3 != DISPUTED.0));
     }
 }

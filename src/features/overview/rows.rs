@@ -235,7 +235,7 @@ mod tests {
     fn no_number_is_cut_at_any_width() {
         for width in 20..200 {
             let text = drawn(&[judged(Presence::Present)], width);
-            let all = ["+123", "%45", "x86", "!10", "?12"];
+            let all = ["+123", "%45", "x86", "#10", "?12"];
             assert!(
                 !text.contains("CONFIGS") || all.iter().all(|one| text.contains(one)),
                 "{text}"

@@ -70,7 +70,7 @@ fn notices_and_verdicts_begin_with_their_symbol() {
         (4, 8),
         verdicts,
         &["✔m", "↪m?", "▽m!", "○m", "◐m", "≠m", "✖m", "?"],
-        &["+m", ">m?", "vm!", "om", "%m", "!m", "xm", "?"],
+        &["+m", ">m?", "vm!", "om", "%m", "#m", "xm", "?"],
     );
 }
 
