@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{Look, text_width, wrap};
+use super::{Look, NO_BREAK, text_width, wrap};
 use crate::widgets::theme::Role;
 
 /// A key and what it does.
@@ -126,7 +126,7 @@ impl Widget for &Notice<'_> {
         let area = Rect { x, width: area.right() - x, ..area };
         let text = self.look.style(Role::Text);
         if area.height < 2 || text_width(self.text) <= area.width {
-            self.look.pen(buffer, area).fit(self.text, text);
+            self.look.pen(buffer, area).fit(&self.text.replace(NO_BREAK, " "), text);
             return;
         }
         for (line, row) in wrap(self.text, area.width.into()).iter().zip(area.rows()) {

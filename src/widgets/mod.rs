@@ -48,7 +48,7 @@ pub use table::{Column, Sort, Table, TableLayout, scroll_to};
 pub use tokens::{DecodedTokens, Mark};
 pub use trend::{Level, Step, Trend};
 pub use verdict::{outcome_role, verdict_cell};
-pub(crate) use wrap::{section, wrap};
+pub(crate) use wrap::{NO_BREAK, section, wrap};
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -8,14 +8,18 @@ use super::{Look, text_width};
 use crate::text::{clean, clean_lines};
 use crate::widgets::theme::Role;
 
+/// A blank at which no line ends; drawn as any other.
+pub(crate) const NO_BREAK: char = '\u{a0}';
+
 /// Breaks text into lines of at most `width` cells between words; a word that is longer is cut.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
     for paragraph in clean_lines(text).lines() {
         let mut line = String::new();
-        for word in paragraph.split_whitespace() {
-            let mut word: String = word.to_owned();
+        let is_between = |letter: char| letter.is_whitespace() && letter != NO_BREAK;
+        for word in paragraph.split(is_between).filter(|word| !word.is_empty()) {
+            let mut word = word.replace(NO_BREAK, " ");
             if !line.is_empty() && cells(&line) + 1 + cells(&word) > width {
                 lines.push(std::mem::take(&mut line));
             }
@@ -86,6 +90,8 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("a\n\nb", 5), ["a", "", "b"]);
         assert_eq!(wrap("x abcdef", 3), ["x", "abc", "def"]);
+        assert_eq!(wrap("at 63\u{a0}W now", 8), ["at 63 W", "now"]);
+        assert_eq!(wrap("at 63\u{a0}W", 5), ["at", "63 W"]);
     }
 
     #[test]

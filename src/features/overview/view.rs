@@ -10,7 +10,7 @@ use crate::features::load::Load;
 use crate::features::{Alert, Shared};
 use crate::widgets::format::counted;
 use crate::widgets::layout::{columns, cut_bottom, cut_top, inset};
-use crate::widgets::{Hit, Notice, Severity as Urgency, Surface};
+use crate::widgets::{Hit, NO_BREAK, Notice, Severity as Urgency, Surface, wrap};
 
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
@@ -78,27 +78,50 @@ fn notice(shared: &Shared, most: u16, on: &mut Surface<'_>) {
     let loud = loud.max_by_key(|notice| notice.severity);
     let is_error = loud.is_some_and(|notice| notice.severity == Severity::Error);
     let alert = unread(&shared.unread).filter(|_| !is_error);
-    let told = alert.map(|text| (text, Urgency::Warning));
-    let Some((text, severity)) = told.or_else(|| Some(loud_text(&shared.frame, loud?))) else {
+    let told = alert.map(|told| (told, Urgency::Warning));
+    let Some(((what, way), severity)) = told.or_else(|| Some(loud_text(&shared.frame, loud?)))
+    else {
         return;
     };
+    let width = on.area.width.saturating_sub(2);
+    let text =
+        with_way(&what, way, (width.saturating_sub(2).into(), most), on.look.glyphs.ellipsis);
     let notice = Notice { look: on.look, severity, text: &text };
-    let rows = notice.height(on.area.width.saturating_sub(2)).min(most);
+    let rows = notice.height(width).min(most);
     let lines = cut_top(&mut on.area, rows);
     on.at(inset(lines)).draw(&notice);
 }
 
-/// The newest alert, and how many there are besides.
-fn unread(alerts: &[Alert]) -> Option<String> {
+/// A sentence and the key that tells more, which stays whole where the sentence is cut to fit.
+fn with_way(what: &str, way: &str, (columns, rows): (usize, u16), ellipsis: &str) -> String {
+    let way = way.replace(' ', &NO_BREAK.to_string());
+    let words: Vec<&str> = what.split(' ').collect();
+    let cut = |kept: usize| match kept == words.len() {
+        true => format!("{what} {way}"),
+        false => format!("{}{ellipsis} {way}", words[..kept].join(" ")),
+    };
+    let fits = |text: &String| wrap(text, columns).len() <= rows.into();
+    let all = cut(words.len());
+    match way.is_empty() {
+        true => what.to_owned(),
+        false => (1..=words.len()).rev().map(cut).find(fits).unwrap_or(all),
+    }
+}
+
+/// The newest alert, how many there are besides, and the key that tells more.
+fn unread(alerts: &[Alert]) -> Option<(String, &'static str)> {
     let (newest, others) = alerts.split_last()?;
     let more = match others.len() {
         0 => String::new(),
         count => format!(", and {}", counted(count, "other alert")),
     };
-    Some(format!("{}{more}. n: what happened", newest.text))
+    Some((format!("{}{more}.", newest.text), "n: what happened"))
 }
 
-fn loud_text(frame: &Frame, notice: &warpscope_probes::Notice) -> (String, Urgency) {
+fn loud_text(
+    frame: &Frame,
+    notice: &warpscope_probes::Notice,
+) -> ((String, &'static str), Urgency) {
     let severity = match notice.severity {
         Severity::Error => Urgency::Error,
         Severity::Warning => Urgency::Warning,
@@ -106,11 +129,8 @@ fn loud_text(frame: &Frame, notice: &warpscope_probes::Notice) -> (String, Urgen
     };
     let what = several_lost(frame).filter(|_| notice.id == "gpu.lost");
     let what = what.as_deref().unwrap_or(&notice.what);
-    let text = match notice.remedy.is_empty() {
-        true => what.to_owned(),
-        false => format!("{what} n: what to do"),
-    };
-    (text, severity)
+    let way = if notice.remedy.is_empty() { "" } else { "n: what to do" };
+    ((what.to_owned(), way), severity)
 }
 
 /// `2 GPUs are lost: 1, 3.`
@@ -229,6 +249,18 @@ mod tests {
     use warpscope_probes::Gpu;
 
     use super::*;
+
+    #[test]
+    fn the_key_that_tells_more_stays_whole() {
+        let told = |columns, rows| {
+            let text = with_way("It is lost for good.", "n: what to do", (columns, rows), "…");
+            wrap(&text, columns).join("|")
+        };
+        assert_eq!(told(40, 1), "It is lost for good. n: what to do");
+        assert_eq!(told(26, 1), "It is lost… n: what to do");
+        assert_eq!(told(26, 2), "It is lost for good.|n: what to do");
+        assert_eq!(with_way("It is lost.", "", (4, 1), "…"), "It is lost.");
+    }
 
     #[test]
     fn several_lost_gpus_are_named_together() {
