@@ -11,7 +11,7 @@ use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, nobody, plain, size};
 use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Column, Sort, Surface, Table};
+use crate::widgets::{Align, Column, Sort, Surface, Table, wrap};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 3, 4).align(Align::Right),
@@ -67,8 +67,14 @@ pub(super) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
     let area = inset(on.area);
     let has_gpu = shared.frame.gpus.iter().any(|gpu| gpu.presence == Presence::Present);
     if rows.is_empty() && has_gpu && shared.display.has_panel("processes") && area.height > 0 {
-        let (text, style) = (nobody(&shared.frame), look.style(Role::Muted));
-        on.buffer.set_stringn(area.x, area.y, text, area.width.into(), style);
+        let text = nobody(&shared.frame);
+        let mut lines = wrap(&text, area.width.into());
+        // What has no line of its own is cut where one sees it.
+        let rest = lines.split_off(lines.len().min(usize::from(area.height - 1)));
+        lines.push(rest.join(" "));
+        for (line, row) in lines.iter().zip(area.rows()) {
+            look.pen(on.buffer, row).fit(line, look.style(Role::Muted));
+        }
     }
     if wanted(shared) == 0 || area.height < 2 {
         return;
