@@ -99,7 +99,7 @@ fn notice(machine: &Machine, age_s: f64) -> Option<Notice> {
         State::Fresh => return None,
         State::Late => format!("The newest values of {} are {age_s:.0} s old.", machine.name),
         State::Lost => {
-            format!("{} sends nothing any more; these are its last values.", machine.name)
+            format!("{} has stopped sending; these are its last values.", machine.name)
         }
     };
     Some(Notice {

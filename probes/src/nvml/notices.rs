@@ -24,7 +24,7 @@ fn lost(slot: &Slot) -> Notice {
     Notice {
         id: "gpu.lost".to_owned(),
         severity: Severity::Error,
-        what: format!("{} is lost: the driver cannot reach it any more{why}.", called(slot)),
+        what: format!("{} is lost: the driver can no longer reach it{why}.", called(slot)),
         remedy: "Look for its Xid with: sudo dmesg | grep -i xid; a reboot, or a power cycle, brings it back.".to_owned(),
     }
 }

@@ -31,7 +31,7 @@ pub(super) const PROBLEMS: &[(f64, &str, Check)] = &[
     (HEAVIEST, "lost", |fleet, gpu| {
         let machine = &fleet.machines[fleet.gpus[gpu].machine];
         let is_alone = machine.state != State::Lost;
-        let words = if is_alone { "does not answer" } else { "sends nothing any more" };
+        let words = if is_alone { "does not answer" } else { "has stopped sending" };
         (fleet.state(gpu) == State::Lost).then(|| words.to_owned())
     }),
     (9.0, "remap", |fleet, gpu| {

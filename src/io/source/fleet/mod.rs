@@ -234,7 +234,7 @@ impl Watch {
         all: &Fleet,
         with_past: bool,
     ) -> Result<(Vec<Frame>, Frame), String> {
-        let gone = || format!("{name} is not there any more");
+        let gone = || format!("{name} is no longer there");
         let last = all.find(name).and_then(|at| all.frame(at)).ok_or_else(gone)?;
         for (exporter, host) in self.present.clone() {
             let machine = Some((host.to_owned(), name.to_owned()));
