@@ -7,17 +7,19 @@ use crate::widgets::theme::Role;
 /// A popup one chooses a row from.
 pub(crate) struct Menu<'a> {
     /// In the frame.
-    pub(crate) title: &'a str,
+    title: &'a str,
     /// The line above the rows.
-    pub(crate) head: &'a str,
+    head: &'a str,
     /// What there is to choose from.
-    pub(crate) rows: &'a [String],
+    rows: &'a [String],
+    /// What stands at the right end of each row.
+    notes: &'a [String],
     /// What stands where there is no row.
-    pub(crate) empty: &'a str,
+    empty: &'a str,
     /// The selected row.
-    pub(crate) selected: usize,
+    selected: usize,
     /// How it takes its room.
-    pub(crate) stand: Stand,
+    stand: Stand,
 }
 
 /// Where a menu stands, and how large it is.
@@ -31,12 +33,39 @@ pub(crate) enum Stand {
     Steady,
 }
 
+/// Columns before a note.
+const GAP: u16 = 2;
 /// Fewest columns.
 const WIDTH: u16 = 70;
 /// Columns and lines of a menu that keeps its size.
 const STEADY: (u16, u16) = (88, 20);
 
-impl Menu<'_> {
+impl<'a> Menu<'a> {
+    /// One in the middle, with a line above its rows.
+    pub(crate) fn new(title: &'a str, head: &'a str, rows: &'a [String], selected: usize) -> Self {
+        Self { title, head, rows, notes: &[], empty: "", selected, stand: Stand::Middle }
+    }
+
+    /// With something at the right end of each row.
+    pub(crate) fn notes(self, notes: &'a [String]) -> Self {
+        Self { notes, ..self }
+    }
+
+    /// With a sentence where there is no row.
+    pub(crate) fn or(self, empty: &'a str) -> Self {
+        Self { empty, ..self }
+    }
+
+    /// Standing elsewhere.
+    pub(crate) fn stand(self, stand: Stand) -> Self {
+        Self { stand, ..self }
+    }
+
+    /// Columns that rows have in a menu that keeps its size, on a screen of so many.
+    pub(crate) fn steady_room(columns: u16) -> u16 {
+        columns.min(STEADY.0).saturating_sub(5)
+    }
+
     /// Draws it, the selected row in the middle where there are rows on both sides.
     pub(crate) fn render(&self, on: Surface<'_>) {
         let Surface { look, area, buffer, hits } = on;
@@ -69,7 +98,14 @@ impl Menu<'_> {
             let line = Rect::new(inner.x, y, inner.width, 1);
             buffer.set_style(line, style);
             let text = Rect { width: inner.width.saturating_sub(bar_width), ..line };
-            look.pen(buffer, text).fit(row, style);
+            let note = self.notes.get(at).filter(|note| !note.is_empty());
+            let note_width = note.map_or(0, |note| text_width(note) + GAP);
+            let mut pen = look.pen(buffer, text);
+            pen.elide(row, text.width.saturating_sub(note_width), style);
+            if let Some(note) = note {
+                let role = if selected { style } else { look.style(Role::Key) };
+                pen.skip_to_last(text_width(note)).put(note, role);
+            }
             hits.add(line, Hit::Row(at));
         }
         let bar = Rect {

@@ -8,7 +8,7 @@ use crate::features::keys::Action;
 use crate::features::popup::{CLOSE_HINTS, Flow, PopupEvent, PopupHint, Press, Scroll};
 use crate::features::process_cells::command;
 use crate::features::{Cursor, Shared};
-use crate::widgets::{Menu, Stand, Surface, draw_text};
+use crate::widgets::{Menu, Surface, draw_text};
 
 /// Signals the menu offers, the gentlest first: number, name, what it does.
 pub const SIGNALS: &[(i32, &str, &str)] = &[
@@ -106,15 +106,7 @@ impl SignalMenu {
         };
         let row = |row: &(i32, &str, &str)| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2);
         let rows: Vec<_> = SIGNALS.iter().map(row).collect();
-        let menu = Menu {
-            title: &title,
-            head: &head,
-            rows: &rows,
-            empty: "",
-            selected: cursor.at,
-            stand: Stand::Middle,
-        };
-        menu.render(on);
+        Menu::new(&title, &head, &rows, cursor.at).render(on);
     }
 }
 

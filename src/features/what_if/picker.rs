@@ -80,23 +80,29 @@ impl Picker {
         let head = format!("/{}{}", self.input.text, on.look.glyphs.cursor);
         let found = self.found();
         let name = found.iter().map(|part| part.market_name.chars().count()).max().unwrap_or(0);
-        let rows: Vec<_> = found.into_iter().map(|part| row(part, name)).collect();
-        let title = "Add a what-if GPU";
-        let empty = "Nothing in the catalogue matches.";
-        let menu = Menu {
-            title,
-            head: &head,
-            rows: &rows,
-            empty,
-            selected: self.cursor.at,
-            stand: Stand::Steady,
-        };
-        menu.render(on);
+        let room = Menu::steady_room(on.area.width).into();
+        let rows: Vec<_> = found.into_iter().map(|part| row(part, name, room)).collect();
+        let menu = Menu::new("Add a what-if GPU", &head, &rows, self.cursor.at);
+        menu.or("Nothing in the catalogue matches.").stand(Stand::Steady).render(on);
     }
 }
 
-fn row(part: &Part, name: usize) -> String {
+/// Name, compute capability and memory, and the bandwidth where it fits behind them.
+fn row(part: &Part, name: usize, room: usize) -> String {
     let memory = format!("{} GB", part.memory_gb);
-    let rate = format::rate(part.bandwidth_gbs * 1e9);
-    format!("{:<name$} {:<7} {memory:>8} {rate:>10}", part.market_name, part.sm)
+    let row = format!("{:<name$} {:<7} {memory:>8}", part.market_name, part.sm);
+    let rate = format!(" {:>10}", format::rate(part.bandwidth_gbs * 1e9));
+    if name + 17 + rate.len() > room { row } else { row + &rate }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_whole_in_a_narrow_menu() {
+        let part = Catalogue::load().find("T4").expect("is known");
+        assert_eq!(row(part, 9, 37), "NVIDIA T4 sm_75      16 GB 320.0 GB/s");
+        assert_eq!(row(part, 9, 36), "NVIDIA T4 sm_75      16 GB");
+    }
 }

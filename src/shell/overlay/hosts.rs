@@ -8,7 +8,7 @@ use crate::shell::App;
 use crate::shell::hosts::{State, name, state};
 use crate::widgets::format::{Units, counted, or_absent, percent};
 use crate::widgets::glyphs::Glyphs;
-use crate::widgets::{Menu, Stand, Surface};
+use crate::widgets::{Menu, Surface};
 
 /// The machines whose frames come in, those in trouble first, to bring one into view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,15 +65,7 @@ impl HostsMenu {
         let rows: Vec<_> = frames.iter().map(row).collect();
         let head = if frames.is_empty() { String::new() } else { totals(&frames, units) };
         let empty = "This machine only: warpscope --host NAME shows others.";
-        let menu = Menu {
-            title: "Hosts",
-            head: &head,
-            rows: &rows,
-            empty,
-            selected: self.cursor.at,
-            stand: Stand::Middle,
-        };
-        menu.render(on);
+        Menu::new("Hosts", &head, &rows, self.cursor.at).or(empty).render(on);
     }
 }
 

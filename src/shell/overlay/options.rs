@@ -100,9 +100,6 @@ impl OptionsMenu {
         };
         let rows: Vec<_> = rows(app).into_iter().map(row).collect();
         let head = "* changed; w writes it to the configuration file";
-        let (title, empty) = ("Options", "");
-        let menu =
-            Menu { title, head, rows: &rows, empty, selected: self.cursor.at, stand: Stand::Aside };
-        menu.render(on);
+        Menu::new("Options", head, &rows, self.cursor.at).stand(Stand::Aside).render(on);
     }
 }

@@ -22,6 +22,8 @@ pub struct Palette {
 /// Something that can be found by name, and what it does.
 struct Entry {
     name: String,
+    /// The key that does it; empty where none does.
+    key: String,
     /// Other words for it.
     also: &'static str,
     effect: Effect,
@@ -139,7 +141,7 @@ impl Palette {
     /// catalogue; quitting comes last.
     fn entries(&self, app: &App) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let entry = |name: String, effect| Entry { name, also: "", effect };
+        let entry = |name: String, effect| Entry { name, key: String::new(), also: "", effect };
         let gpus = app.shared.frame.gpus.iter().enumerate();
         let real = gpus.filter(|(_, gpu)| gpu.presence != Presence::WhatIf);
         entries.extend(real.map(|(at, gpu)| {
@@ -185,17 +187,11 @@ impl Palette {
     /// Draws it over the body of the screen.
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let head = format!(":{}{}", self.input.text, on.look.glyphs.cursor);
-        let rows: Vec<_> = self.found(app).into_iter().map(|entry| entry.name).collect();
-        let (title, empty) = ("Go to", "Nothing that can be shown or done has such a name.");
-        let menu = Menu {
-            title,
-            head: &head,
-            rows: &rows,
-            empty,
-            selected: self.cursor.at,
-            stand: Stand::Steady,
-        };
-        menu.render(on);
+        let found = self.found(app).into_iter();
+        let (rows, keys): (Vec<_>, Vec<_>) = found.map(|entry| (entry.name, entry.key)).unzip();
+        let menu = Menu::new("Go to", &head, &rows, self.cursor.at).notes(&keys);
+        let empty = "Nothing that can be shown or done has such a name.";
+        menu.or(empty).stand(Stand::Steady).render(on);
     }
 }
 
@@ -261,7 +257,8 @@ fn actions(app: &App, wanted: impl Fn(Option<Action>) -> bool) -> Vec<Entry> {
         let known = NAMES.iter().find(|known| known.0 == row.spec.id);
         let (name, also) = known.map_or(("", ""), |known| (known.1, known.2));
         let name = if name.is_empty() { row.spec.help.trim_end_matches('.') } else { name };
-        Some(Entry { name: format!("{name} ({key})"), also, effect: Effect::Press(*key) })
+        let effect = Effect::Press(*key);
+        Some(Entry { name: name.to_owned(), key: key.to_string(), also, effect })
     };
     rows.filter_map(entry).collect()
 }
