@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::Look;
+use super::layout::cut_right;
+use super::{Look, Surface};
 use crate::widgets::theme::Role;
 
 /// A vertical scrollbar in the first column of its area; nothing when everything is visible.
@@ -19,6 +20,14 @@ pub struct Scrollbar<'a> {
 }
 
 impl Scrollbar<'_> {
+    /// Cuts its columns off the right of a list of so many visible lines, where one is needed, and draws it there.
+    pub(crate) fn beside(&self, visible: usize, on: &mut Surface<'_>) {
+        let columns = if self.total > visible { 2 } else { 0 };
+        let mut bar = cut_right(&mut on.area, columns);
+        let bar = cut_right(&mut bar, 1);
+        on.at(bar).draw(self);
+    }
+
     /// First line and length of the thumb in a bar of so many lines.
     fn thumb(&self, height: usize) -> (usize, usize) {
         let length = (height * height / self.total.max(1)).clamp(1, height);

@@ -8,7 +8,7 @@ use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
 use crate::features::{Effect, Input, say};
 use crate::widgets::theme::Role;
-use crate::widgets::{Hit, Popup as Frame, Surface, scroll_to, text_width, wrap};
+use crate::widgets::{Hit, Popup as Frame, Scrollbar, Surface, scroll_to, text_width, wrap};
 
 /// Longest path that is taken; that of the system.
 const LONGEST: usize = 4096;
@@ -225,10 +225,7 @@ pub(super) fn render(dialog: &Dialog, mut on: Surface<'_>) {
     let place = frame.place(on.area);
     let rows = usize::from(place.height).saturating_sub(lines.len() + 4);
     let first = scroll_to(0, dialog.at, choices.len(), rows);
-    let more = format!("{} more", choices.len().saturating_sub(first + rows));
-    let foot = [look.piece(&more, Role::Muted)];
-    let foot = if more.starts_with("0 ") { &foot[..0] } else { &foot[..] };
-    on.area = frame.titled(|card| card.left(&title).foot(foot)).render(on.area, on.buffer);
+    on.area = frame.titled(|card| card.left(&title)).render(on.area, on.buffer);
     let mut line = on.cut_top(1);
     let room = line.area.width.saturating_sub(1);
     let mut pen = line.pen();
@@ -238,6 +235,7 @@ pub(super) fn render(dialog: &Dialog, mut on: Surface<'_>) {
         on.cut_top(1).pen().put(text, look.style(role));
     }
     on.cut_top(1);
+    Scrollbar { look, total: choices.len(), offset: first }.beside(rows, &mut on);
     for ((at, one), row) in choices.iter().enumerate().skip(first).zip(on.area.rows()) {
         choice(one, dialog.at == Some(at), on.at(row));
         on.hits.add(row, Hit::Row(at));

@@ -1,5 +1,8 @@
 //! The list a version of a framework is picked from, or typed into, with what the selected row comes to at each.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use warpscope_probes::rules::Version;
 
 use super::{Compat, Verdicts, versions};
@@ -8,7 +11,9 @@ use crate::features::Input;
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
 use crate::widgets::theme::Role;
-use crate::widgets::{Hit, Popup as Frame, Surface, outcome_role, scroll_to, text_width};
+use crate::widgets::{
+    Hit, Popup as Frame, Scrollbar, Surface, outcome_role, scroll_to, text_width,
+};
 
 /// Most versions in view.
 const MOST_SHOWN: usize = 16;
@@ -33,8 +38,14 @@ pub(super) enum Picked {
 struct Choice {
     picked: Picked,
     text: String,
-    outcome: Option<Outcome>,
     note: &'static str,
+}
+
+impl Choice {
+    fn of(version: &str) -> Self {
+        let picked = Picked::Version(version.to_owned());
+        Self { picked, text: version.to_owned(), note: "" }
+    }
 }
 
 /// The versions of one framework.
@@ -44,6 +55,8 @@ pub struct Picker {
     name: String,
     /// The row and the column that outcomes are of, and how the row is called; none on the head of a framework.
     about: Option<(usize, usize, String)>,
+    /// The outcome at each version that was in view so far.
+    outcomes: RefCell<BTreeMap<String, Option<Outcome>>>,
     all: Vec<Choice>,
     input: Input,
     /// What is typed, where it is a version that does not stand in the list.
@@ -62,6 +75,7 @@ impl Picker {
             framework: group.framework.clone(),
             name: group.name.clone(),
             about,
+            outcomes: RefCell::default(),
             all: Vec::new(),
             input: Input::default(),
             typed: None,
@@ -85,27 +99,33 @@ impl Picker {
         if let Some(given) = given {
             versions::insert(&mut versions, &given.version);
         }
-        let choice =
-            |version: &String| Choice { note: note(version), ..self.choice(version, verdicts) };
+        let choice = |version: &String| Choice { note: note(version), ..Choice::of(version) };
         let mut all: Vec<Choice> = versions.iter().rev().map(choice).collect();
         let now = given.map(|given| &given.version).or(known.as_ref());
         let at = all.iter().position(|one| Some(&one.text) == now).unwrap_or(0);
         let chosen = given.is_some_and(|given| given.origin == Origin::Asked);
         if chosen {
             let text = "reset".to_owned();
-            all.insert(0, Choice { picked: Picked::Reset, text, outcome: None, note: "no choice" });
+            all.insert(0, Choice { picked: Picked::Reset, text, note: "no choice" });
         }
         (self.at, self.all) = (at + usize::from(chosen), all);
     }
 
-    fn choice(&self, version: &str, verdicts: &Verdicts) -> Choice {
-        let about = self.about.as_ref();
-        Choice {
-            picked: Picked::Version(version.to_owned()),
-            text: version.to_owned(),
-            outcome: about.and_then(|(row, column, _)| verdicts.at_version(*row, *column, version)),
-            note: "",
-        }
+    /// What the row comes to at a version, worked out when it first comes into view: there are many.
+    fn outcome(&self, choice: &Choice, verdicts: &Verdicts) -> Option<Outcome> {
+        let (Picked::Version(version), Some((row, column, _))) = (&choice.picked, &self.about)
+        else {
+            return None;
+        };
+        let mut known = self.outcomes.borrow_mut();
+        let ask = || verdicts.at_version(*row, *column, version);
+        *known.entry(version.clone()).or_insert_with(ask)
+    }
+
+    /// Versions of which the outcome was asked.
+    #[cfg(test)]
+    pub(super) fn asked(&self) -> usize {
+        self.outcomes.borrow().len()
     }
 
     /// The framework that is asked about.
@@ -134,9 +154,9 @@ impl Picker {
     }
 
     /// What an event changes.
-    pub(super) fn on(&mut self, event: PopupEvent, verdicts: &Verdicts) -> Flow {
+    pub(super) fn on(&mut self, event: PopupEvent) -> Flow {
         match event {
-            PopupEvent::Key(press) => return self.key(press, verdicts),
+            PopupEvent::Key(press) => return self.key(press),
             PopupEvent::Scroll(step) => self.step(step),
             PopupEvent::Close => return Flow::close(),
             PopupEvent::Click(_) | PopupEvent::Shown(_) => {}
@@ -149,7 +169,7 @@ impl Picker {
         self.at = self.at.saturating_add_signed(step).min(last);
     }
 
-    fn key(&mut self, press: Press, verdicts: &Verdicts) -> Flow {
+    fn key(&mut self, press: Press) -> Flow {
         match (press.chord.typed(), press.action) {
             (Some(character), _) => self.input.push(character),
             (None, Some(Action::Quit)) => return Flow::quit(),
@@ -164,7 +184,7 @@ impl Picker {
         let text = self.input.text.trim();
         let is_new =
             text.parse::<Version>().is_ok() && !self.all.iter().any(|one| one.text == text);
-        self.typed = is_new.then(|| self.choice(text, verdicts));
+        self.typed = is_new.then(|| Choice::of(text));
         self.at = 0;
         Flow::stay()
     }
@@ -180,7 +200,7 @@ impl Picker {
 }
 
 /// Draws the list: the line, what it is about, the versions.
-pub(super) fn render(picker: &Picker, mut on: Surface<'_>) {
+pub(super) fn render(picker: &Picker, verdicts: &Verdicts, mut on: Surface<'_>) {
     let look = on.look;
     let (shown, hint) = (picker.shown(), picker.hint());
     let width = text_width(&hint).saturating_add(4).max(WIDTH).min(on.area.width);
@@ -198,21 +218,22 @@ pub(super) fn render(picker: &Picker, mut on: Surface<'_>) {
     pen.glyph(look.glyphs.cursor, look.style(Role::Accent));
     on.cut_top(1).pen().put(&hint, look.style(Role::Muted));
     on.cut_top(1);
+    Scrollbar { look, total: shown.len(), offset: first }.beside(rows, &mut on);
     for ((at, one), row) in shown.iter().enumerate().skip(first).zip(on.area.rows()) {
-        choice(one, picker.at == at, on.at(row));
+        choice(one, picker.outcome(one, verdicts), picker.at == at, on.at(row));
         on.hits.add(row, Hit::Row(at));
     }
 }
 
-fn choice(one: &Choice, selected: bool, mut on: Surface<'_>) {
+fn choice(one: &Choice, outcome: Option<Outcome>, selected: bool, mut on: Surface<'_>) {
     let (look, row) = (on.look, on.area);
     let style = |role| if selected { look.theme.selection() } else { look.style(role) };
     on.buffer.set_style(row, style(Role::Text));
-    let said = if one.outcome.is_some() { OUTCOME } else { 0 };
+    let said = if outcome.is_some() { OUTCOME } else { 0 };
     let mut pen = on.pen();
     let room = row.width.saturating_sub(said + NOTE + 2);
     pen.elide(&one.text, room, style(Role::Text)).skip(1);
-    if let Some(outcome) = one.outcome {
+    if let Some(outcome) = outcome {
         let (symbol, words) = (outcome.symbol(!look.glyphs.is_unicode), outcome.words());
         pen.elide(&format!("{symbol} {words}"), said, style(outcome_role(outcome)));
     }

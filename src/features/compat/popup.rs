@@ -79,7 +79,7 @@ impl Compat {
             Popup::Model(dialog) => dialog.on(event),
             Popup::Versions(picker) => match picker.picked(event) {
                 Some(picked) => Flow::Close(self.pick_version(picker.framework(), &picked)),
-                None => picker.on(event, &self.verdicts),
+                None => picker.on(event),
             },
         };
         flow.keep(popup, &mut self.popup)
@@ -102,7 +102,7 @@ impl Popup {
         match self {
             Self::Why(why) => why.draw(state, on),
             Self::Model(dialog) => model::render(dialog, on),
-            Self::Versions(picker) => picker::render(picker, on),
+            Self::Versions(picker) => picker::render(picker, &state.verdicts, on),
         }
     }
 }

@@ -1,8 +1,14 @@
 //! Keys and clicks on the tab.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use warpscope_probes::gpu::Presence;
 
 use super::*;
+use crate::features::Feature;
+use crate::widgets::glyphs::Glyphs;
+use crate::widgets::theme::Theme;
+use crate::widgets::{Hits, Look, Surface};
 
 /// The line the cursor is on, as text.
 fn here(app: &App) -> String {
@@ -93,6 +99,23 @@ fn a_version_is_picked_from_a_list_or_typed() {
     assert!(matches!(app.tabs.compat.popup, Some(Popup::Versions(_))), "that is no version");
     press(&mut app, "esc v home enter");
     assert_eq!(given(&app), None, "the first line takes the choice back");
+}
+
+#[test]
+fn outcomes_at_versions_are_worked_out_when_they_come_into_view() {
+    let mut app = app();
+    press(&mut app, "l j j j v");
+    let asked = |app: &App| match &app.tabs.compat.popup {
+        Some(Popup::Versions(picker)) => picker.asked(),
+        _ => panic!("it is open"),
+    };
+    assert_eq!(asked(&app), 0, "to open it costs nothing");
+    let (theme, area) = (Theme::default(), Rect::new(0, 0, 80, 6));
+    let (mut buffer, mut hits) = (Buffer::empty(area), Hits::default());
+    let look = Look::new(&theme, Glyphs::unicode());
+    let on = Surface { look, area, buffer: &mut buffer, hits: &mut hits };
+    app.tabs.compat.draw_popup(&app.shared, on);
+    assert_eq!(asked(&app), 1, "of three, one is in view");
 }
 
 #[test]
