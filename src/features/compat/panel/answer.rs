@@ -107,10 +107,10 @@ fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> 
     // The fix takes what the others leave; they give way only until it has a line.
     let others = |parts: &[Page; 5]| parts[..4].iter().map(|part| part.lines.len()).sum::<usize>();
     let fix = usize::from(verdict.fix.is_some());
-    for (at, most) in [(2, 1), (3, 1), (0, 1), (1, 2), (1, 1)] {
-        if others(&parts) + fix > height {
-            parts[at].cut(most, look, width);
-        }
+    for at in [2, 3, 0, 1] {
+        let over = (others(&parts) + fix).saturating_sub(height);
+        let lines = parts[at].lines.len();
+        parts[at].cut(lines.saturating_sub(over).max(1), look, width);
     }
     let left = height.saturating_sub(others(&parts)).max(1);
     parts[4].cut(left, look, width);
@@ -446,6 +446,29 @@ mod tests {
         ];
         assert_eq!(text(&page), want);
         assert_eq!(page.lines_of(Hit::Row(1)), Some(21..23));
+    }
+
+    #[test]
+    fn parts_of_a_pane_give_way_only_as_far_as_they_must() {
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::unicode());
+        let long = |words: usize| "word ".repeat(words).trim_end().to_owned();
+        let verdict = Verdict {
+            reason: long(40),
+            needs: long(15),
+            has: String::new(),
+            symptom: None,
+            fix: None,
+            fixes: Vec::new(),
+            as_of: None,
+            ..verdict()
+        };
+        for height in 2..=6 {
+            let lines = text(&short(look, &verdict, (60, height)));
+            assert_eq!(lines.len(), height, "{lines:#?}");
+            let whole = height == 6;
+            assert_eq!(lines.iter().any(|line| line.ends_with('…')), !whole, "{lines:#?}");
+        }
     }
 
     #[test]
