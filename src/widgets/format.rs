@@ -200,6 +200,11 @@ pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, noun: &str) -> 
     }
 }
 
+/// `3 kernels`, or `1 of 3 kernels` where not all are shown.
+pub fn part(shown: usize, all: usize, noun: &str) -> String {
+    if shown == all { counted(all, noun) } else { format!("{shown} of {}", counted(all, noun)) }
+}
+
 /// `4.1 GB/s`, `12.3 TFLOP/s`: a value with a decimal prefix before its unit.
 pub fn si(value: f64, unit_name: &str) -> Short {
     or_absent(sane(value), |value| {

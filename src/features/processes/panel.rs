@@ -7,7 +7,7 @@ use warpscope_probes::process::Process;
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, kind, nobody, plain, size, uses};
 use crate::features::processes::{Processes, Row, SORTS, SortBy};
-use crate::widgets::format::{Short, counted};
+use crate::widgets::format::{Short, counted, part};
 use crate::widgets::theme::Role;
 use crate::widgets::{
     Align, Card, CellWriter, Column, Hit, Look, Notice, Severity, Sort, Surface, Table, slot,
@@ -91,8 +91,7 @@ pub(crate) fn render(view: &Processes, shared: &Shared, mut on: Surface<'_>) {
     let rows = view.rows(&shared.frame);
     let all = &shared.frame.processes;
     let shown = distinct(rows.iter().map(|row| all[row.at].pid));
-    let mut title =
-        format!("{shown} of {}", counted(distinct(all.iter().map(|one| one.pid)), "process"));
+    let mut title = part(shown, distinct(all.iter().map(|one| one.pid)), "process");
     if rows.len() > shown {
         title += &format!(" in {}", counted(rows.len(), "row"));
     }

@@ -73,7 +73,7 @@ fn frame(state: &Compat, shared: &Shared, lines: &[Line], on: &mut Surface<'_>) 
     let look = on.look;
     let view = &state.view;
     let (all, shown) = (state.verdicts.all_rows().len(), state.verdicts.passing(view).count());
-    let count = if shown == all { rows_of(all) } else { format!("{shown} of {}", rows_of(all)) };
+    let count = format::part(shown, all, "row");
     let filter = format!("/{}", view.filter.text);
     let mut facts = Vec::new();
     if all > 0 {

@@ -46,7 +46,7 @@ impl Model {
             trend.change_points(state.weak).iter().map(|shift| step(trend, shift)).collect()
         });
         let details = trend.and_then(|trend| details(state, trend, look));
-        let count = format!("{} of {} kernels", rows.len(), trends.len());
+        let count = format::part(rows.len(), trends.len(), "kernel");
         Self { count, rows, steps, details }
     }
 }
