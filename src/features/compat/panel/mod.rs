@@ -175,6 +175,9 @@ fn looking(advance: &ScanProgress) -> String {
     }
 }
 
+/// Columns between two counts.
+const GAP: u16 = 2;
+
 /// How many of the rows in view have each outcome on the selected GPU; the words are the legend of the symbols.
 fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     let look = on.look;
@@ -199,15 +202,18 @@ fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
         };
         counts.iter().map(text).collect()
     };
-    let width = |texts: &[String], gap: u16| {
-        texts.iter().map(|text| gap + text_width(text)).sum::<u16>() + text_width(&head)
+    let width = |texts: &[String]| texts.iter().map(|text| GAP + text_width(text)).sum::<u16>();
+    // The name also stands in the head of the column: where not everything fits, the words tell more.
+    let (long, room) = (texts(true), on.area.width);
+    let (head, texts) = match width(&long) {
+        long_width if long_width + text_width(&head) <= room => (head.as_str(), long),
+        long_width if long_width <= room + GAP => ("", long),
+        _ => (head.as_str(), texts(false)),
     };
-    let long = texts(true);
-    let fits = width(&long, 3) <= on.area.width;
-    let (texts, gap) = if fits { (long, 3) } else { (texts(false), 2) };
     let mut pen = on.pen();
-    pen.put(&head, look.style(Role::Text));
-    for (text, (.., role)) in texts.iter().zip(&counts) {
+    pen.put(head, look.style(Role::Text));
+    for (at, (text, (.., role))) in texts.iter().zip(&counts).enumerate() {
+        let gap = if at == 0 && head.is_empty() { 0 } else { GAP };
         pen.skip(gap).put(text, look.style(*role));
     }
     let figures = "/s: tokens a second, GiB: needed where it does not fit";
