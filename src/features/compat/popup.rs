@@ -3,9 +3,9 @@
 use super::model::{self, Dialog};
 use super::picker::{self, Picked, Picker};
 use super::{Compat, Line, panel};
-use crate::features::Effect;
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press, Scroll};
+use crate::features::{Effect, Shared};
 use crate::widgets::{Hit, Surface, draw_page};
 
 /// What lies over the tab.
@@ -58,10 +58,10 @@ impl Why {
     }
 
     /// The chain, the evidence, the message, the ways out.
-    fn draw(&self, state: &Compat, on: Surface<'_>) {
+    fn draw(&self, (state, shared): (&Compat, &Shared), on: Surface<'_>) {
         let Some(verdict) = state.selected_verdict() else { return };
         let Some(Line::Row(row)) = state.selected_line() else { return };
-        let page = panel::whole(state, on.look, self.fix, on.page_width());
+        let page = panel::whole((state, shared), on.look, self.fix, on.page_width());
         let title = panel::title(on.look, &verdict, (state, row));
         let title = title.each_ref().map(|(text, role)| on.look.piece(text, *role));
         let focus = if self.follow { page.lines_of(Hit::Row(self.fix)) } else { None };
@@ -98,9 +98,9 @@ impl Compat {
 }
 
 impl Popup {
-    pub(super) fn draw(&self, state: &Compat, on: Surface<'_>) {
+    pub(super) fn draw(&self, (state, shared): (&Compat, &Shared), on: Surface<'_>) {
         match self {
-            Self::Why(why) => why.draw(state, on),
+            Self::Why(why) => why.draw((state, shared), on),
             Self::Model(dialog) => model::render(dialog, on),
             Self::Versions(picker) => picker::render(picker, &state.verdicts, on),
         }

@@ -154,9 +154,9 @@ impl Feature for Compat {
         }
     }
 
-    fn draw_popup(&self, _shared: &Shared, on: Surface<'_>) {
+    fn draw_popup(&self, shared: &Shared, on: Surface<'_>) {
         if let Some(popup) = &self.popup {
-            popup.draw(self, on);
+            popup.draw((self, shared), on);
         }
     }
 

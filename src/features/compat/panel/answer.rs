@@ -4,11 +4,12 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::COSTS;
 
 use super::matrix::{symbol, tight};
-use super::{origin_word, plan, rows_of};
+use super::{is_lost, origin_word, plan};
 use crate::engine::plan::Fits;
 use crate::engine::{Evidence, Fix, Level, Origin, Outcome, Step, StepKind, Verdict};
 use crate::features::compat::{Compat, Line};
 use crate::features::{Feature, Shared};
+use crate::widgets::format::counted;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Hit, Look, Page, PageWriter, StyledText, Surface, outcome_role};
 
@@ -59,13 +60,17 @@ pub(crate) fn pane(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     let (title, fact, mut page, more) = match (state.selected_line(), &verdict) {
         (Some(Line::Row(row)), Some(verdict)) => {
             let column = state.view.column.at;
-            let mut page = part(look, width, |w| {
-                plan::write(w, state, row, column, false);
-                unplanned(w, state, row, verdict);
-                start(w, state, row, verdict);
+            let lost = is_lost(state, shared, column);
+            let mut page = part(look, width, |w| match lost {
+                true => loss(w),
+                false => {
+                    plan::write(w, state, row, column, false);
+                    unplanned(w, state, row, verdict);
+                    start(w, state, row, verdict);
+                }
             });
             let left = height.saturating_sub(page.lines.len());
-            if left > 0 {
+            if left > 0 && !(lost && verdict.outcome == Outcome::Unknown) {
                 page.append(short(look, verdict, (width, left)));
             }
             let gpu = state.gpu().and_then(|at| shared.frame.gpus.get(at));
@@ -136,6 +141,11 @@ fn part(look: Look<'_>, width: usize, write: impl FnOnce(&mut PageWriter<'_>)) -
     writer.page
 }
 
+/// What there is to say of a GPU that is lost, whatever it could run.
+fn loss(w: &mut PageWriter<'_>) {
+    w.labelled("lost", "the driver can no longer reach this GPU; n: what to do", Role::Bad);
+}
+
 /// What it needs and what there is, in one paragraph.
 fn wants(w: &mut PageWriter<'_>, verdict: &Verdict) {
     match (verdict.needs.as_str(), verdict.has.as_str()) {
@@ -174,14 +184,22 @@ fn first_fix(w: &mut PageWriter<'_>, verdict: &Verdict) {
 }
 
 /// The plan of the selected row, then the whole answer; `chosen` is the selected fix.
-pub(crate) fn whole(state: &Compat, look: Look<'_>, chosen: usize, width: usize) -> Page {
+pub(crate) fn whole(
+    (state, shared): (&Compat, &Shared),
+    look: Look<'_>,
+    chosen: usize,
+    width: usize,
+) -> Page {
     let Some(verdict) = state.selected_verdict() else { return Page::default() };
-    let mut all = part(look, width, |w| {
-        if let Some(Line::Row(row)) = state.selected_line() {
-            plan::write(w, state, row, state.view.column.at, true);
+    let column = state.view.column.at;
+    let mut all = part(look, width, |w| match state.selected_line() {
+        _ if is_lost(state, shared, column) => loss(w),
+        Some(Line::Row(row)) => {
+            plan::write(w, state, row, column, true);
             unplanned(w, state, row, &verdict);
             start(w, state, row, &verdict);
         }
+        _ => {}
     });
     if !all.lines.is_empty() {
         all.append(part(look, width, |w| w.gap()));
@@ -353,7 +371,7 @@ fn framework(
         .collect();
     let title =
         vec![(group.name.clone(), Role::Title), (format!("  {}", counts.join("  ")), Role::Text)];
-    (title, rows_of(rows.len()), w.page)
+    (title, counted(rows.len(), "row"), w.page)
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use warpscope_probes::gpu::Presence;
 
 use super::grid::{Grid, GridRequest};
 use super::names::{lead, named, whole_name};
-use super::{origin_word, rows_of};
+use super::{is_lost, origin_word};
 use crate::engine::plan::{Fits, Plan, Way, gib};
 use crate::engine::{Cell, Level, Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::{Compat, Line};
-use crate::widgets::format::Short;
+use crate::widgets::format::{Short, counted};
 use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{
@@ -130,8 +130,11 @@ impl<'a> Matrix<'a> {
                 centred(on.at(self.place(column, line)), &text, style);
             }
             for line in facts.rows() {
-                let text = self.fact(column, what_if(column));
-                let role = if what_if(column) { Role::WhatIf } else { Role::Muted };
+                let (text, role) = match is_lost(self.state, self.shared, column) {
+                    true => ("lost".to_owned(), Role::Bad),
+                    false if what_if(column) => (self.fact(column, true), Role::WhatIf),
+                    false => (self.fact(column, false), Role::Muted),
+                };
                 centred(on.at(self.place(column, line)), &text, self.look.style(role));
             }
             let height = names.height + facts.height;
@@ -141,7 +144,11 @@ impl<'a> Matrix<'a> {
     }
 
     fn head_style(&self, column: usize, what_if: bool) -> Style {
-        let style = self.look.style(if what_if { Role::WhatIf } else { Role::Text });
+        let style = self.look.style(match is_lost(self.state, self.shared, column) {
+            true => Role::Bad,
+            false if what_if => Role::WhatIf,
+            false => Role::Text,
+        });
         match column == self.state.view.column.at {
             true => style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             false => style,
@@ -302,7 +309,7 @@ impl<'a> Matrix<'a> {
         if text_width(&version) + 2 < pen.rest() {
             pen.skip(2).put(&version, look.style(role));
         }
-        let count = rows_of(rows.len());
+        let count = counted(rows.len(), "row");
         if folded && text_width(&count) + 2 < pen.rest() {
             pen.skip(2).put(&count, look.style(Role::Muted));
         }

@@ -222,9 +222,13 @@ fn counts(state: &Compat, shared: &Shared, mut on: Surface<'_>) {
     }
 }
 
-/// A number of rows in words.
-fn rows_of(count: usize) -> String {
-    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+/// Whether every GPU of a column is lost.
+fn is_lost(state: &Compat, shared: &Shared, column: usize) -> bool {
+    let column = state.verdicts.columns.all().get(column);
+    let mut gpus = column.map_or(&[][..], |column| &column.gpus).iter();
+    let is_lost =
+        |at: &usize| shared.frame.gpus.get(*at).is_some_and(|gpu| gpu.presence == Presence::Lost);
+    gpus.len() > 0 && gpus.all(is_lost)
 }
 
 /// The word for where a version comes from; nothing for that of the rules.
