@@ -92,7 +92,7 @@ fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
     }
 }
 
-/// `✔ vLLM 0.33.0 on 2×T4, tensor parallel 2, fp16: 9.0 weights + 1.0 KV (8k × 1) + 1.8 other = 11.8 of 15.0 GiB each; 12–17 tokens/s (predicted)`.
+/// `✔ vLLM 0.33.0 on 2×T4, tensor parallel 2, fp16: 9.0 weights + 1.0 KV (8k × 1) + 1.8 CUDA and work space = 11.8 of 15.0 GiB each; 12–17 tokens/s (predicted)`.
 fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
     let (mark, name) = (mark(one, style), style.clean(&name(one)));
     let gpus = style.clean(&gpus(group, one.way.gpus));

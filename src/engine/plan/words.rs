@@ -5,13 +5,13 @@ use super::estimate::{Range, gib};
 use super::placement::Plan;
 use super::pool::Fits;
 
-/// `9.0 weights + 2.0 KV (8k × 4) + 1.8 other = 12.8`, in GiB.
+/// `9.0 weights + 2.0 KV (8k × 4) + 1.8 CUDA and work space = 12.8`, in GiB.
 pub fn parts(plan: &Plan, demand: &Demand, ascii: bool) -> String {
     let (weights, kv) = (plan.weights.bytes.mid, plan.kv.bytes.mid);
     let other = (plan.total.mid - weights - kv).max(0.0);
     let times = if ascii { "x" } else { "×" };
     format!(
-        "{} weights + {} KV ({} {times} {}) + {} other = {}",
+        "{} weights + {} KV ({} {times} {}) + {} CUDA and work space = {}",
         gib(weights),
         gib(kv),
         tokens(demand.context),

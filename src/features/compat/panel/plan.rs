@@ -38,8 +38,8 @@ pub(super) fn write(
     let (words, role) = fits(plan.fits);
     let name = state.verdicts.columns.name(column);
     let split = parallel(way.demand.parallel).map(|split| format!(", {split}")).unwrap_or_default();
-    let some = if used.len() < devices.len() { format!("{} of {name}", used.len()) } else { name };
-    w.labelled("plan", &format!("{words} on {some}{split}"), role);
+    let (some, rest) = part(used.len(), devices.len(), name);
+    w.labelled("plan", &format!("{words} on {some}{split}{rest}"), role);
     if let Some(refused) = &plan.refusal {
         w.labelled("", refused, Role::Bad);
     } else if let Some(refused) = &way.refused {
@@ -70,6 +70,15 @@ pub(super) fn write(
         && let Some(helps) = state.verdicts.helps(row, column)
     {
         w.labelled("helps", &cheaper(&helps), Role::Good);
+    }
+}
+
+/// How many GPUs a plan takes, and what becomes of the others.
+fn part(used: usize, all: usize, name: String) -> (String, String) {
+    match all - used {
+        0 => (name, String::new()),
+        1 => (format!("{used} of {name}"), "; the other one is not used".to_owned()),
+        rest => (format!("{used} of {name}"), format!("; the other {rest} are not used")),
     }
 }
 
@@ -214,6 +223,17 @@ fn cheaper(way: &Alternative) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_becomes_of_gpus_that_a_plan_leaves_out_is_said() {
+        let told = |used| {
+            let (some, rest) = part(used, 4, "4×T4".to_owned());
+            some + &rest
+        };
+        assert_eq!(told(4), "4×T4");
+        assert_eq!(told(3), "3 of 4×T4; the other one is not used");
+        assert_eq!(told(1), "1 of 4×T4; the other 3 are not used");
+    }
 
     #[test]
     fn a_bar_is_filled_and_small_parts_are_seen() {
