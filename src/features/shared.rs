@@ -146,6 +146,12 @@ pub fn machine_name(frame: &Frame) -> &str {
     }
 }
 
+/// As much of a GPU's name as tells it apart.
+pub fn short_name(name: &str) -> String {
+    const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
+    NOISE.iter().fold(name.to_owned(), |name, noise| name.replace(noise, ""))
+}
+
 /// A GPU as a line to copy: the word for it, and name and UUID.
 pub fn copied_gpu(gpu: &Gpu) -> (&'static str, String) {
     let name = gpu.identity.name.last().cloned().unwrap_or_default();

@@ -9,7 +9,7 @@ use warpscope_probes::{Gpu, Reading, Scalar, Timestamp};
 
 use crate::engine::{Outcome, Verdict};
 use crate::features::Shared;
-use crate::features::shared::{GpuDecode, Judged};
+use crate::features::shared::{GpuDecode, Judged, short_name};
 use crate::store::TRACKS;
 use crate::widgets::Amount;
 use crate::widgets::format::{self, Units};
@@ -124,8 +124,7 @@ pub(super) struct Card {
 impl Card {
     /// As much of the name as tells it apart.
     pub(super) fn short(&self) -> String {
-        const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
-        NOISE.iter().fold(self.name.clone(), |name, noise| name.replace(noise, ""))
+        short_name(&self.name)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{decoded, dtype_role, plots, stage};
 use crate::features::bench::device::Device;
 use crate::features::bench::{Bench, PATHS};
 use crate::widgets::format::Short;
-use crate::widgets::layout::halves;
+use crate::widgets::layout::{halves, inset};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Hit, Notice, Severity, Surface, Table, format};
 use crate::worker::PathReport;
@@ -68,7 +68,9 @@ fn frame(state: &Bench, on: &mut Surface<'_>) {
     let mut right = vec![look.piece(&status, stage::word(cpu).1)];
     right.extend(read.iter().chain(&budget).map(|text| look.piece(text, Role::Muted)));
     let note = "* fits the last-level cache, so it may read faster than memory";
-    let note = cpu.results.reads_a_cache().then(|| look.piece(note, Role::Muted));
+    let shown = Table::new(look, COLUMNS, PATHS.len()).layout(inset(on.area)).slots;
+    let has_mark = cpu.results.reads_a_cache() && shown.iter().any(|slot| slot.0 == READ_SHARE);
+    let note = has_mark.then(|| look.piece(note, Role::Muted));
     on.frame(Card::new(look).left(&left).right(&right).foot_left(note.as_slice()));
 }
 
@@ -83,6 +85,9 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("TOKENS", 7, 8).align(Align::Right).rank(1),
     Column::new("ANSWER", 14, 30).grows(),
 ];
+
+/// The column of which a value can be marked.
+const READ_SHARE: usize = 5;
 
 fn table(state: &Bench, on: Surface<'_>) {
     let look = on.look;

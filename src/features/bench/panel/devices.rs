@@ -5,9 +5,12 @@ use warpscope_probes::Gpu;
 use super::{DTYPES, dtype_role, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
+use crate::features::shared::short_name;
 use crate::widgets::layout::{cut_bottom, inset};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, CellWriter, Column, Hit, Look, Surface, Table, format, slot};
+use crate::widgets::{
+    Align, Card, CellWriter, Column, Hit, Look, Surface, Table, format, slot, text_width,
+};
 use crate::worker::scheduler::BenchMode;
 
 const COLUMNS: &[Column<'static>] = &[
@@ -52,12 +55,17 @@ pub(crate) fn render(state: &Bench, gpus: &[&Gpu], framed: bool, mut on: Surface
     // Without a figure the reasons have all the room.
     let measured = gpus.iter().filter_map(|gpu| state.devices.get(&gpu.key));
     let measured = measured.chain([state.devices.cpu()]).any(|device| !device.results.is_empty());
-    let columns = if measured { COLUMNS } else { &COLUMNS[..RATES] };
-    let mut table = Table::new(look, columns, gpus.len());
+    let digits = gpus.iter().map(|gpu| gpu.index.to_string().len()).max().unwrap_or(1);
+    let mut columns = if measured { COLUMNS } else { &COLUMNS[..RATES] }.to_vec();
+    let cpu_name = text_width(cpu_name(state.devices.cpu()));
+    let names = gpus.iter().map(|gpu| text_width(&gpu_name(gpu)) + digits as u16 + 1);
+    let widest = names.fold(cpu_name, u16::max);
+    columns[0].ideal = widest.clamp(columns[0].min, columns[0].ideal);
+    let mut table = Table::new(look, &columns, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
     let layout = table.draw(on.at(on.area), Hit::Gpu, |row, column, pen| {
         if let Some(bench) = state.devices.get(&gpus[row].key) {
-            cell(state, look, (Some(gpus[row]), bench), column, pen);
+            cell(state, look, (Some((gpus[row], digits)), bench), column, pen);
         }
     });
     for (column, span) in &layout.slots {
@@ -95,25 +103,34 @@ pub(crate) fn budget(state: &Bench) -> String {
     )
 }
 
-/// A cell of a GPU's line, or of the CPU's.
+fn gpu_name(gpu: &Gpu) -> String {
+    short_name(gpu.identity.name.last().map_or("GPU", String::as_str))
+}
+
+fn cpu_name(cpu: &Device) -> &str {
+    cpu.results.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str())
+}
+
+/// A cell of a GPU's line, the index as wide as the widest, or of the CPU's.
 fn cell(
     state: &Bench,
     look: Look<'_>,
-    (gpu, bench): (Option<&Gpu>, &Device),
+    (numbered, bench): (Option<(&Gpu, usize)>, &Device),
     column: usize,
     pen: &mut CellWriter<'_>,
 ) {
     let results = &bench.results;
+    let gpu = numbered.map(|one| one.0);
     match column {
         0 => {
-            let name = match gpu {
-                Some(gpu) => gpu.identity.name.last().map_or("GPU", String::as_str),
-                None => results.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str()),
+            let name = match numbered {
+                Some((gpu, digits)) => {
+                    pen.put(&format!("{:>digits$} ", gpu.index), look.style(Role::Muted));
+                    gpu_name(gpu)
+                }
+                None => cpu_name(bench).to_owned(),
             };
-            if let Some(gpu) = gpu {
-                pen.put(&format!("{} ", gpu.index), look.style(Role::Muted));
-            }
-            pen.fit(name, look.style(Role::Text));
+            pen.fit(&name, look.style(Role::Text));
         }
         1 => {
             let (word, role, _) = stage::of(gpu, bench, state.devices.now());

@@ -4,7 +4,7 @@ use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{Route, Shape};
 
-use super::{cpu, dtype_role};
+use super::{cpu, dtype_role, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::figures::{Figure, Unit};
@@ -31,6 +31,8 @@ const COLUMNS: &[Column<'static>] = &[
 const TIMED: std::ops::RangeInclusive<usize> = 2..=5;
 /// The one of them that says so of a simulated device.
 const RATE: usize = 3;
+/// The column that says what came out, or that nothing did so far.
+const ANSWER: usize = 8;
 
 type Cell = (String, Role);
 
@@ -56,7 +58,11 @@ pub(crate) fn render(state: &Bench, bench: &Device, on: Surface<'_>) {
             pen.fit(age.as_deref().unwrap_or_default(), look.style(Role::Muted));
             return;
         }
-        let (text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
+        let (mut text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
+        if column == ANSWER && text.is_empty() {
+            let is_off = stage::word(bench).0 == stage::OFF;
+            text.push_str(if is_off { "not measured" } else { "waiting" });
+        }
         let old = at.is_some_and(|at| bench.is_old(at, now));
         if old && TIMED.contains(&column) && role == Role::Text {
             role = Role::Late;
@@ -110,7 +116,7 @@ fn path_cell(results: &Results, (profile, way): (&str, Precision), column: usize
         8 => match (results.numeric(profile, way), results.absent(way)) {
             (Some(report), _) => path_answer(report),
             (None, Some(why)) => (format!("not run: {why}"), Role::Absent),
-            (None, None) => ("waiting".into(), Role::Absent),
+            (None, None) => nothing(),
         },
         _ => nothing(),
     }

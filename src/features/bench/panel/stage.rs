@@ -10,10 +10,13 @@ use crate::widgets::format;
 use crate::widgets::theme::Role;
 use crate::worker::scheduler::{IDLE, Stage};
 
+/// The stage where nobody wants the benchmark.
+pub(crate) const OFF: &str = "OFF";
+
 /// The stage in one word, and its colour.
 pub(crate) fn word(device: &Device) -> (&'static str, Role) {
     match device.stage() {
-        Stage::Off(why) if why.starts_with("off") => ("OFF", Role::Muted),
+        Stage::Off(why) if why.starts_with("off") => (OFF, Role::Muted),
         Stage::Off(_) => ("PAUSED", Role::Paused),
         Stage::Armed { .. } => ("WAITING", Role::Info),
         Stage::Burst { .. } => ("RUNNING", Role::Good),
@@ -30,8 +33,9 @@ pub(crate) fn of(
     if gpu.is_some_and(|gpu| gpu.presence == Presence::Lost) {
         return ("LOST", Role::Bad, "the driver lost it".to_owned());
     }
-    let (word, role) = word(device);
-    (word, role, why(device, now))
+    let ((word, role), why) = (word(device), why(device, now));
+    // The word is not said twice.
+    (word, role, why.strip_prefix("off; ").unwrap_or(&why).to_owned())
 }
 
 /// Why, and what comes next.
@@ -58,5 +62,18 @@ pub(crate) fn why(device: &Device, now: Duration) -> String {
             let rest = format::duration(until.saturating_sub(now).as_secs_f64());
             format!("{why}; again in {rest}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::scheduler::BenchMode;
+
+    #[test]
+    fn a_stage_is_not_said_twice() {
+        let device = Device::cpu(BenchMode::Off);
+        let (word, _, why) = of(None, &device, Duration::ZERO);
+        assert_eq!((word, why.as_str()), (OFF, "b starts it"));
     }
 }
