@@ -1,5 +1,6 @@
 //! The History tab: kernels over recorded runs, two of the runs beside each other, and runs that are being recorded.
 
+mod again;
 mod keys;
 pub mod panel;
 mod popup;

@@ -3,7 +3,7 @@ use std::cmp::Reverse;
 use ratatui::text::Line;
 use warpscope_probes::text::printable;
 
-use crate::features::history::{Compared, History};
+use crate::features::history::{Compared, History, again};
 use crate::runs::compare::{Call, Comparison, Row, Side};
 use crate::runs::run_log::Dirty;
 use crate::store::trends::{RecordedRun, Trend, differences, regime_word};
@@ -92,11 +92,25 @@ fn row_name(row: &Row) -> String {
     format!("{key} {}", row.config).trim_end().to_owned()
 }
 
-/// Which runs they are, and what is different about them.
-fn sides(state: &History, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
+/// The marked runs, the older first.
+fn marked(state: &History) -> Vec<&RecordedRun> {
     let marked = state.marked.iter().filter_map(|hash| state.run(*hash));
     let mut runs: Vec<&RecordedRun> = marked.collect();
     runs.sort_by_key(|run| (run.identity.at_ms, run.hash));
+    runs
+}
+
+/// The command that measures the marked runs once more, in turn.
+pub(crate) fn in_turn(state: &History) -> Option<String> {
+    match marked(state).as_slice() {
+        [a, b] => again::in_turn(&a.identity, &b.identity).map(|text| printable(&text)),
+        _ => None,
+    }
+}
+
+/// Which runs they are, and what is different about them.
+fn sides(state: &History, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
+    let runs = marked(state);
     let mut lines = Vec::new();
     for (letter, run) in ["A", "B"].into_iter().zip(&runs) {
         let text = format!("{}, {}", name(run), format::minute(run.identity.at_ms));
@@ -113,6 +127,9 @@ fn sides(state: &History, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
             };
             lines.extend(section(look, label, &text, Role::Muted, width));
         }
+    }
+    if let Some(command) = in_turn(state) {
+        lines.extend(section(look, "again (y)", &command, Role::Good, width));
     }
     lines
 }

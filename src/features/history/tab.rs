@@ -1,7 +1,8 @@
 use warpscope_probes::Frame;
 use warpscope_probes::text::printable;
 
-use super::{History, Popup, panel};
+use super::{History, Popup, panel, run};
+use crate::features::popup::{CLOSE_HINTS, PopupHint};
 use crate::features::{Effect, Feature, Input, PopupEvent, Scroll, Shared};
 use crate::widgets::{Hit, Surface};
 
@@ -43,6 +44,9 @@ impl Feature for History {
     }
 
     fn copy(&self, _shared: &Shared) -> Option<(&'static str, String)> {
+        if matches!(self.popup, Some(Popup::Compared(_))) {
+            return run::in_turn(self).map(|command| ("command", command));
+        }
         let commit = self.selected_run()?.identity.commit.as_ref()?;
         Some(("selected line", printable(commit)))
     }
@@ -66,6 +70,14 @@ impl Feature for History {
 
     fn has_popup(&self) -> bool {
         self.popup.is_some()
+    }
+
+    fn popup_hints(&self) -> &'static [PopupHint] {
+        let is_compared = matches!(self.popup, Some(Popup::Compared(_)));
+        match is_compared && run::in_turn(self).is_some() {
+            true => &[("y", "copy"), ("esc", "close")],
+            false => CLOSE_HINTS,
+        }
     }
 
     fn draw_popup(&self, _shared: &Shared, on: Surface<'_>) {

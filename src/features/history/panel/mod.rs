@@ -25,6 +25,8 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("COMMIT", 9, 9).rank(5),
 ];
 
+/// Fewest lines of a plot with its frame.
+const PLOT: u16 = 6;
 /// Width from which the run under the cursor has a column of its own.
 const WIDE: u16 = 110;
 /// Width of that column.
@@ -46,8 +48,10 @@ pub(crate) fn render(state: &History, mut on: Surface<'_>) {
     }
     let lines = u16::try_from(model.rows.len()).unwrap_or(u16::MAX).saturating_add(3);
     let rows = lines.min((on.area.height / 3).max(5));
+    // A frame around nothing is worth less than more of the list.
+    let rows = if on.area.height < rows + PLOT { on.area.height } else { rows };
     table(state, &model, on.cut_top(rows));
-    if let Some(details) = &model.details {
+    if let Some(details) = model.details.as_ref().filter(|_| on.area.height > 0) {
         let wide = on.area.width >= WIDE && on.area.height >= 8;
         let aside = cut_right(&mut on.area, if wide { ASIDE } else { 0 });
         plot(&model, details, wide, on.at(on.area));
