@@ -33,6 +33,8 @@ pub enum Effect {
     SelectGpu(usize),
     /// Verdicts on what has this text in its name come into view.
     Find(String),
+    /// Processes that have these words come into view, where a signal can be sent to them.
+    FindProcesses(String),
     /// Another machine comes into view.
     ShowHost(String),
     /// A machine of many comes into view by this frame.

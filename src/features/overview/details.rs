@@ -225,7 +225,7 @@ fn processes(page: &Rows<'_>, gpu: &Gpu) -> Vec<Row> {
         let held = size(shared, &process.usage.gpu_memory_bytes).0;
         let (command, role) = command(process);
         let [sm, user] = [sm, user].map(Option::unwrap_or_default);
-        Row::new(process.pid.to_string(), format!("{mig}{held}{sm}{user}  {command}"), role)
+        Row::new(process.pid.to_string(), format!("{mig}{held}{sm}{user}: {command}"), role)
     };
     let rows: Vec<_> = rows.map(row).collect();
     match (&gpu.processes_failed, rows.is_empty()) {

@@ -1,10 +1,14 @@
 use warpscope_probes::gpu::Presence;
 
 use super::{Details, Overview, details, view};
-use crate::features::popup::{PopupHint, SEARCH_HINTS};
+use crate::features::popup::PopupHint;
 use crate::features::shared::copied_gpu;
 use crate::features::{Effect, Feature, PopupEvent, Shared};
 use crate::widgets::{Hit, Surface, draw_text};
+
+/// Keys of everything about a GPU.
+const DETAILS_HINTS: &[PopupHint] =
+    &[("/", "search"), ("K", "processes"), ("pgup", "back"), ("pgdn", "more"), ("esc", "close")];
 
 impl Feature for Overview {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
@@ -78,11 +82,18 @@ impl Feature for Overview {
     }
 
     fn popup_hints(&self) -> &'static [PopupHint] {
-        SEARCH_HINTS
+        DETAILS_HINTS
     }
 
-    fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
+    fn on_popup(&mut self, event: PopupEvent, shared: &Shared) -> Vec<Effect> {
         let Some(mut details) = self.details.take() else { return Vec::new() };
+        if let PopupEvent::Key(press) = event
+            && press.chord.typed() == Some('K')
+            && !details.page.typing
+            && let Some(gpu) = shared.frame.gpus.iter().find(|gpu| gpu.key == details.key)
+        {
+            return vec![Effect::FindProcesses(format!("gpu {}", gpu.index))];
+        }
         details.page.on(event).keep(details, &mut self.details)
     }
 }

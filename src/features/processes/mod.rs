@@ -124,6 +124,11 @@ impl Processes {
         self.sort = by;
     }
 
+    /// Shows those that have these words.
+    pub fn find(&mut self, words: String) {
+        (self.filter.text, self.cursor) = (words, Cursor::default());
+    }
+
     /// The process the cursor is on.
     pub fn selected<'a>(&self, frame: &'a Frame) -> Option<&'a Process> {
         let row = self.rows(frame).get(self.cursor.at).copied()?;

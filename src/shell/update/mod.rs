@@ -197,6 +197,10 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
                 app.tab = Tab::Compat;
                 app.tabs.compat.find(text);
             }
+            Effect::FindProcesses(words) => {
+                app.tab = Tab::Processes;
+                app.tabs.processes.find(words);
+            }
             Effect::ShowHost(name) => cmds.extend(show_host(app, &name)),
             Effect::ShowFrame(frame) => cmds.extend(show_frame(app, *frame)),
             Effect::Past(frames) => past(app, &frames),
