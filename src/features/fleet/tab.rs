@@ -52,7 +52,13 @@ impl Feature for Fleet {
     }
 
     fn offers(&self, key: &str, shared: &Shared) -> bool {
-        key != "copy" || self.copy(shared).is_some()
+        match key {
+            "copy" => self.copy(shared).is_some(),
+            "open" | "filter_fleet" | "map_value" | "sort_fleet" | "fleet_runs" => {
+                self.machines.is_some()
+            }
+            _ => true,
+        }
     }
 
     fn filter_hint(&self) -> &'static str {

@@ -146,7 +146,9 @@ fn it_can_be_drawn_at_every_size() {
         }
     }
     assert!(drawn(&tab, (120, 36)).contains("host299"), "the cursor is in view");
-    assert!(drawn(&Fleet::default(), (120, 36)).contains("--prometheus"));
+    let empty = drawn(&Fleet::default(), (150, 36));
+    assert!(empty.contains("--prometheus") && empty.contains("--host"), "{empty}");
+    assert!(!Fleet::default().offers("map_value", &shared()), "there is nothing to show");
 }
 
 #[test]
@@ -197,6 +199,34 @@ fn who_holds_a_machine_is_told_once_and_memory_where_it_is_known() {
     let text = drawn_with(&shared, &tab(machines), (120, 30));
     assert!(text.contains("held by ada, grace") && !text.contains("grace, ada"), "{text}");
     assert!(text.contains("2.0 / 8.0 GB") && !text.contains("iB"), "{text}");
+}
+
+#[test]
+fn what_has_no_room_among_owners_is_told_in_sum() {
+    let mut machines = machines(&["a", "b", "c", "d"], &[]);
+    machines.owners = ["ada", "bob", "eve", "zoe"].map(str::to_owned).into();
+    for (at, gpu) in machines.gpus.iter_mut().enumerate() {
+        gpu.owner = Some(at / 2);
+    }
+    let tab = tab(machines);
+    let text = drawn(&tab, (80, 22));
+    let line = text.lines().find(|line| line.contains(" others "));
+    let line = line.unwrap_or_else(|| panic!("{text}"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[1..4], ["2", "others", "4"], "{text}");
+}
+
+#[test]
+fn a_fact_of_a_machine_is_not_broken_at_the_end_of_a_line() {
+    let power: &[Option<f64>] = &[Some(403.0)];
+    let hot: &[Option<f64>] = &[Some(63.0)];
+    let columns = [("power_w", power), ("temperature_c", hot)];
+    for width in 30..100 {
+        let text = drawn(&tab(machines(&["a"], &columns)), (width, 30));
+        let lines = text.lines().filter(|line| line.contains("806"));
+        assert!(lines.clone().all(|line| line.contains("806 W")), "{text}");
+        assert!(!text.contains("| | "), "{text}");
+    }
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::features::Shared;
 use crate::features::fleet::Fleet;
 use crate::features::fleet::problems::Problem;
 use crate::features::fleet::summary::Share;
-use crate::widgets::format::{percent, watts};
+use crate::widgets::format::{counted, percent, watts};
 use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Hit, Look, Surface, text_width, wrap};
+use crate::widgets::{Card, Hit, Look, NO_BREAK, Surface, text_width, wrap};
 
 /// Lines of the smallest card.
 const LEAST: u16 = 3;
@@ -40,7 +40,7 @@ pub(super) fn render(tab: &Fleet, machines: &Machines, mut on: Surface<'_>) {
 fn problems(tab: &Fleet, machines: &Machines, mut on: Surface<'_>) {
     let look = on.look;
     let worst = &tab.summary.worst;
-    let count = worst.len().to_string();
+    let count = counted(worst.len(), "GPU");
     let left = [look.piece("Problems", Role::Title)];
     on.frame(Card::new(look).left(&left).right(&[look.piece(&count, Role::Muted)]));
     let inner = on.area;
@@ -104,21 +104,30 @@ fn problem_pieces(
 fn shares(title: &str, all: &[Share], mut on: Surface<'_>) {
     let look = on.look;
     let left = [look.piece(title, Role::Title)];
-    let rest = all.len().saturating_sub(usize::from(on.area.height.saturating_sub(2)));
-    let more = format!("{rest} more");
-    let foot = [look.piece(&more, Role::Muted)];
-    let foot = if rest > 0 { &foot[..] } else { &[] };
-    let inner = Card::new(look).left(&left).foot(foot).render(on.area, on.buffer);
-    for (share, row) in all.iter().zip(inner.rows()) {
+    on.frame(Card::new(look).left(&left));
+    let rows = usize::from(on.area.height);
+    let shown = if all.len() > rows { rows.saturating_sub(1) } else { rows };
+    for (share, row) in all.iter().take(shown).zip(on.area.rows()) {
         let busy = share.busy_pct.map_or_else(String::new, |busy| percent(busy).to_string());
-        let counts = format!("{:>6} {busy:>5}", share.gpus);
-        let columns = u16::try_from(counts.len()).unwrap_or(u16::MAX);
-        let mut place = on.at(inset(row));
-        let mut pen = place.pen();
-        let room = pen.rest().saturating_sub(columns);
-        pen.elide(&printable(&share.name), room, look.style(Role::Text));
-        pen.skip_to_last(columns).put(&counts, look.style(Role::Muted));
+        count(&printable(&share.name), share.gpus, &busy, on.at(row));
     }
+    // What has no room is told in sum.
+    if all.len() > shown {
+        let gpus = all[shown..].iter().map(|share| share.gpus).sum();
+        let name = if shown == 0 { "in all" } else { "others" };
+        count(&format!("{} {name}", all.len() - shown), gpus, "", on.cut_bottom(1));
+    }
+}
+
+fn count(name: &str, gpus: usize, busy: &str, mut on: Surface<'_>) {
+    let look = on.look;
+    let counts = format!("{gpus:>6} {busy:>5}");
+    let columns = u16::try_from(counts.len()).unwrap_or(u16::MAX);
+    on.area = inset(on.area);
+    let mut pen = on.pen();
+    let room = pen.rest().saturating_sub(columns);
+    pen.elide(name, room, look.style(Role::Text));
+    pen.skip_to_last(columns).put(&counts, look.style(Role::Muted));
 }
 
 /// A machine in lines of a width: its GPUs, how they do, and who holds them.
@@ -137,12 +146,15 @@ pub(super) fn about(
         None => "unused, or the exporter does not report it".to_owned(),
         Some(owners) => format!("held by {owners}"),
     };
-    let separator = format!(" {} ", look.glyphs.separator);
+    // A line ends behind a separator, and not within a fact.
+    let separator = format!("{NO_BREAK}{} ", look.glyphs.separator);
+    let all = all.iter().map(|fact| fact.replace(' ', &NO_BREAK.to_string()));
+    let all = all.collect::<Vec<_>>().join(&separator);
     let lines = |text: &str, role| {
         let wrapped = wrap(text, width.into()).into_iter();
         wrapped.map(move |line| Line::styled(line, look.style(role)))
     };
-    lines(&all.join(&separator), Role::Text).chain(lines(&owners, Role::Muted)).collect()
+    lines(&all, Role::Text).chain(lines(&owners, Role::Muted)).collect()
 }
 
 /// Who holds the GPUs of a machine.

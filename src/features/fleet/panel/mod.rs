@@ -55,7 +55,7 @@ pub(super) fn render(tab: &Fleet, shared: &Shared, mut on: Surface<'_>) {
 }
 
 fn empty(tab: &Fleet, mut on: Surface<'_>) {
-    let hint = "warpscope --prometheus URL shows the machines that a server of metrics knows.";
+    let hint = "Many machines at once: warpscope --prometheus URL shows those that a server of metrics knows, warpscope --host NAME those that ssh reaches.";
     let text = tab.trouble.as_deref().unwrap_or(hint);
     let severity = if tab.trouble.is_some() { Severity::Error } else { Severity::Info };
     on.draw(&Notice { look: on.look, severity, text });
