@@ -17,6 +17,10 @@ use crate::widgets::{Footer, Hint, Hit, Hits, Look, text_width, wrap};
 
 /// Asked until it is answered, with the keys that answer it.
 const ASKS: &str = " Benchmark idle GPUs while open? ";
+/// The same where other keys need the room.
+const ASKS_SHORT: &str = " Benchmark GPUs? ";
+/// Width from which there is room for all of it.
+const ROOMY: u16 = 80;
 const NAME: &str = " warpscope ";
 
 /// Header, body, footer.
@@ -88,7 +92,7 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         let (end, _) = buffer.set_stringn(
             area.x,
             area.y,
-            ASKS,
+            if area.width < ROOMY { ASKS_SHORT } else { ASKS },
             usize::from(area.width),
             look.style(Role::Accent),
         );
