@@ -11,6 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use warpscope::engine::OUTCOMES;
+use warpscope::features::bench::devices::Devices;
 use warpscope::features::what_if::{Policy, WhatIf};
 use warpscope::features::{bench, history as runs};
 use warpscope::io::sink::FrameReader;
@@ -30,6 +31,7 @@ use warpscope::store::trends::Trend;
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::{BUILTIN, ColorDepth};
 use warpscope::worker::cpu::CPU;
+use warpscope::worker::scheduler::{BenchMode, Budget};
 use warpscope::worker::{Update, parse};
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
@@ -671,6 +673,98 @@ fn processes_scroll_to_the_last_and_back() {
     assert_eq!(pids(&app, (80, 24)).last(), Some(&7039));
     (0..50).for_each(|_| press(&mut app, "{"));
     assert_eq!(pids(&app, (80, 24)).first(), Some(&7000));
+}
+
+#[test]
+fn the_question_about_the_benchmark_leaves_room_for_help() {
+    let mut app = empty();
+    app.tabs.bench.devices = Devices::new(BenchMode::Ask, Budget::default());
+    for frame in recorded("synthetic-h100x8") {
+        update(&mut app, Msg::Frame(Box::new(frame)));
+    }
+    for size in [(60, 20), (80, 24), (120, 36)] {
+        let text = svg::text(&drawn(&app, &plain(), size));
+        let keys = text.lines().last().expect("a footer");
+        assert!(
+            ["Benchmark", "Y yes", "N only", "? help"].iter().all(|one| keys.contains(one)),
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn a_note_stands_below_the_benchmark_only_where_its_mark_is_seen() {
+    let app = on(complete("synthetic-none"), Tab::Bench);
+    for size in [(80, 24), (200, 60)] {
+        let text = svg::text(&drawn(&app, &plain(), size));
+        let is_marked = text.lines().any(|line| line.contains("%*"));
+        assert_eq!(is_marked, text.contains("* fits"), "{text}");
+    }
+}
+
+#[test]
+fn a_gpu_without_a_process_says_so_in_whole_sentences() {
+    let mut frame = recorded("synthetic-h100x8").pop().expect("has frames");
+    frame.gpus.truncate(2);
+    frame.processes.clear();
+    frame.host.machine.container = "docker".to_owned().into();
+    let mut app = empty();
+    update(&mut app, Msg::Frame(Box::new(frame)));
+    for (size, end) in [((60, 20), "outside it."), ((60, 24), "a container hides th…")] {
+        let text = svg::text(&drawn(&app, &plain(), size));
+        assert!(text.contains(end), "{text}");
+    }
+}
+
+#[test]
+fn a_lost_gpu_is_not_asked_what_it_runs() {
+    let mut frame = recorded("synthetic-h100x8").pop().expect("has frames");
+    frame.gpus.truncate(2);
+    frame.gpus[1] = Gpu { index: 1, key: "lost".into(), ..Gpu::default() };
+    frame.gpus[1].presence = Presence::Lost;
+    let mut app = empty();
+    update(&mut app, Msg::Frame(Box::new(frame)));
+    let mut app = on(app, Tab::Compat);
+    press(&mut app, "right");
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let text = svg::text(&drawn(&app, &plain(), size));
+        assert!(!text.contains("sm_?") && text.contains("no longer reach"), "{text}");
+        assert!(!text.contains("start (y)"), "{text}");
+    }
+    press(&mut app, "enter");
+    let text = svg::text(&drawn(&app, &plain(), (120, 36)));
+    assert!(text.contains("no longer reach") && !text.contains("start (y)"), "{text}");
+}
+
+#[test]
+fn the_words_of_outcomes_stand_beside_their_symbols_where_they_fit() {
+    let text = svg::text(&drawn(&on(played("synthetic-16"), Tab::Compat), &plain(), (120, 36)));
+    assert!(text.contains(" works ") && text.contains(" wrong output "), "{text}");
+    let text = svg::text(&drawn(&on(played("synthetic-16"), Tab::Compat), &plain(), (80, 24)));
+    assert!(text.contains("16×T4  ✔ "), "{text}");
+}
+
+#[test]
+fn the_details_of_a_gpu_lead_to_its_processes() {
+    let mut app = with_processes(3);
+    (0..2).for_each(|_| press(&mut app, "down"));
+    ["enter", "K"].iter().for_each(|key| press(&mut app, key));
+    assert_eq!((app.tab, app.tabs.processes.filter.text.as_str()), (Tab::Processes, "gpu 2"));
+    let mut app = with_processes(3);
+    ["enter", "/", "K"].iter().for_each(|key| press(&mut app, key));
+    assert_eq!(app.tab, Tab::Overview, "it is a letter of what is searched");
+}
+
+#[test]
+fn the_palette_keeps_the_keys_of_long_names() {
+    let mut app = played("synthetic-h100x8");
+    press(&mut app, ":");
+    for size in [(60, 20), (80, 24)] {
+        let text = svg::text(&drawn(&app, &plain(), size));
+        let line = text.lines().find(|line| line.contains("Fleet: the machines"));
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        assert!(line.trim_end_matches(['│', '┃', ' ']).ends_with('6'), "{line}");
+    }
 }
 
 #[test]
