@@ -9,6 +9,7 @@ use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
 use super::built_for;
 use super::findings::speaks_of;
 use super::installed::{is_compiled_here, is_other_build, with_own_build};
+use super::packed;
 use super::published;
 use super::question::{Origin, Question};
 use super::target::Target;
@@ -93,6 +94,19 @@ impl Assumptions {
         let Some(model) = &self.model else { return Ok(question) };
         let config = model.asked(base, &question.framework, &question.config)?;
         Ok(with_config(question, config, model))
+    }
+
+    /// The same about a copy of the model in the format that the question names.
+    pub fn asked_of_copy(&self, question: &Question) -> Option<Question> {
+        let model = self.model.as_ref()?;
+        let kinds = question.config.get("model_type").zip(model.settings.get("model_type"));
+        if kinds.is_some_and(|(asked, own)| asked != own) {
+            return None;
+        }
+        let question = self.with_version(question);
+        let copy = packed::copy(model, format_of(&question.config)?)?;
+        let config = question.config.with(&copy.settings.without(&["quantization"]));
+        Some(with_config(question, config, &copy))
     }
 
     fn with_version(&self, question: &Question) -> Question {

@@ -2,6 +2,8 @@
 
 use warpscope_probes::model::{Model, ShapeSource, WeightFormat};
 
+use super::packed::TRAINED_IN;
+
 /// Such a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GgufCopy {
@@ -13,9 +15,6 @@ pub struct GgufCopy {
 
 /// The mix that most repositories of GGUF files name first.
 const USUAL: &str = "-GGUF:Q4_K_M";
-
-/// Formats that models are trained in, whose GGUF files are made from them.
-const TRAINED_IN: &[&str] = &["mxfp4", "fp8_block"];
 
 impl GgufCopy {
     /// The file of a model of the table that is not quantised; files on this machine are what they are.

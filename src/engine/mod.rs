@@ -23,6 +23,7 @@ mod live;
 mod matching;
 mod matrix;
 mod memory;
+mod packed;
 pub mod plan;
 mod published;
 mod question;

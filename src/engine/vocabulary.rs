@@ -41,6 +41,16 @@ const SYNONYMS: &[(&str, &[&str], &[&str])] = &[
         &["fp8", "w8a8fp8", "fp8e4m3", "float8dynamic"],
     ),
     ("quantization", &["nvfp4", "modeloptfp4"], &["nvfp4", "modeloptfp4"]),
+    ("quantization", &["fp8block", "blockwisefp8"], &["fp8block", "finegrainedfp8", "fp8"]),
+    ("quantization", &["fp8e4m3fn", "fp8e4nv", "e4m3fn", "e4m3"], &["fp8e4m3fn", "fp8e4m3", "fp8"]),
+    ("quantization", &["fp8e5m2", "fp8e5", "e5m2"], &["fp8e5m2"]),
+    ("quantization", &["int8weightonly", "int8wo"], &["int8weightonly", "w8a16"]),
+    ("quantization", &["int4weightonly", "int4wo"], &["int4weightonly", "w4a16", "int4"]),
+    (
+        "operation",
+        &["finetune", "finetuning", "pretraining", "sft", "train", "training"],
+        &["training", "finetuning"],
+    ),
     ("model_type", &["ltx", "ltx2", "ltxvideo"], &["ltxv"]),
     ("wheel", &["image", "container"], &["docker"]),
     ("wheel", &["pip", "wheel", "whl"], &["pypi"]),
@@ -70,7 +80,11 @@ const WIDTHS: &[(&str, &[&str])] = &[
 /// The framework's own word for what people mean by a value; none where it has none, or where more than one could be meant.
 pub fn meant<'a>(base: &'a RuleBase, framework: &str, key: &str, value: &str) -> Option<&'a str> {
     let known = known(base, framework, key);
-    let said = plain(value);
+    let mut said = plain(value);
+    if let Some(backend) = said.strip_suffix("vllmv1").filter(|_| key == "attention") {
+        // As the releases with both engines spell those of the second.
+        said = backend.to_owned();
+    }
     let named = |name: &str| known.iter().copied().find(|word| plain(word) == name);
     let groups = SYNONYMS.iter().filter(|row| row.0 == key && row.1.contains(&&said[..]));
     let exact = known.get(value).copied().or_else(|| named(&said));
@@ -120,7 +134,7 @@ fn only_format<'a>(said: &str, named: impl Fn(&str) -> Option<&'a str>) -> Optio
 }
 
 /// Whether a word names one of GGUF's types of blocks, or their size: `q4km`, `iq2xxs`, `q8`.
-fn is_gguf(said: &str) -> bool {
+pub(crate) fn is_gguf(said: &str) -> bool {
     let said = said.strip_prefix("ud").unwrap_or(said);
     let kind = ["iq", "tq", "q"].iter().find_map(|kind| said.strip_prefix(kind));
     kind.is_some_and(|rest| {
@@ -171,6 +185,12 @@ mod tests {
             ("vllm", "attention", "TRITON_ATTN", Some("triton_attn")),
             ("vllm", "attention", "TORCH_SDPA", Some("torch_sdpa")),
             ("vllm", "attention", "fa2", Some("flash_attn")),
+            // As VLLM_ATTENTION_BACKEND had them from 0.8 to 0.10 (vllm-project/vllm@v0.10.1:vllm/platforms/interface.py).
+            ("vllm", "attention", "TRITON_ATTN_VLLM_V1", Some("triton_attn")),
+            ("vllm", "attention", "FLASH_ATTN_VLLM_V1", Some("flash_attn")),
+            ("vllm", "attention", "FLASHINFER_VLLM_V1", Some("flashinfer")),
+            ("axolotl", "operation", "SFT", Some("training")),
+            ("comfyui", "quantization", "e4m3fn", Some("fp8_e4m3fn")),
             ("vllm", "attention", "triton", Some("triton_attn")),
             ("vllm", "kv_cache", "fp8_e4m3", Some("fp8_e4m3")),
             ("vllm", "quantization", "AWQ-Marlin", Some("awq_marlin")),
@@ -210,7 +230,7 @@ mod tests {
     #[test]
     fn names_of_synonyms_are_plain() {
         for (key, said, names) in SYNONYMS {
-            let open = ["model_type", "platform", "wheel"];
+            let open = ["model_type", "operation", "platform", "wheel"];
             assert!(CLOSED.contains(key) || open.contains(key), "{key}");
             for word in said.iter().chain(*names) {
                 assert_eq!(plain(word), **word);

@@ -48,7 +48,7 @@ impl Request {
     pub(crate) fn new(options: &Options, base: &RuleBase) -> Result<Self> {
         let (queries, dtype) = (options.get(&args::FRAMEWORKS), options.get(&args::ASKED_DTYPE));
         let words = Words { words: &queries, dtype: dtype.as_deref() };
-        let said = read(base, words).map_err(CliError::Usage)?;
+        let mut said = read(base, words).map_err(CliError::Usage)?;
         let mut gpus = targets(options)?;
         if let Some(driver) = &said.driver {
             gpus.iter_mut().for_each(|gpu| gpu.set_driver(driver));
@@ -58,8 +58,13 @@ impl Request {
         if matches!(options.get(&args::INSTALLED), AskInstalled::Yes) && !queries.is_empty() {
             note_absent(base, said.frameworks(), &assumptions);
         }
-        if let Some(name) = &said.model {
-            assumptions.model = Some(model_of_word(options, assumptions.model, name)?);
+        if let Some(name) = said.model.clone() {
+            let is_certain = assumptions.model.is_some() || must_be_read(options, &name);
+            match model_of_word(options, assumptions.model.take(), &name) {
+                Err(error) if is_certain => return Err(error),
+                Err(_) => said.set_model_aside(&name),
+                Ok(model) => assumptions.model = Some(model),
+            }
         }
         Ok(Self {
             assumptions,
@@ -84,9 +89,10 @@ impl Request {
     }
 }
 
-/// An answer that something which was said may change: it is not sure that it runs.
+/// An answer that something which was said may change: it is not sure.
 pub(crate) fn doubted(mut verdict: Verdict, open: &[String]) -> Verdict {
-    if verdict.outcome.runs() && !open.is_empty() {
+    let is_known = !matches!(verdict.outcome, Outcome::Unknown | Outcome::NoObstacle);
+    if is_known && !open.is_empty() {
         verdict.doubts.push(format!("not considered, and it may matter: {}", open.join(", ")));
         verdict.confidence = Some(Confidence::Medium);
     }
@@ -141,6 +147,12 @@ pub(crate) fn assumptions(
 /// The model that was named.
 pub(crate) fn model(options: &Options) -> Result<Option<Model>> {
     options.get(&args::MODEL).map(|name| open(options, &name)).transpose()
+}
+
+/// Whether a name is that of a file, or of a model that was to be fetched: then nothing is answered without it.
+fn must_be_read(options: &Options, name: &str) -> bool {
+    let is_file = name.ends_with(".gguf") || name.starts_with(['/', '.', '~']);
+    is_file || options.get(&args::FETCH) || Path::new(name).exists()
 }
 
 /// The model that a word names, which the option must not contradict.

@@ -3,6 +3,7 @@
 use warpscope_probes::model::{Attention, LayerRun, Mlp, Model, Shape, ShapeSource};
 
 use crate::commands::answer::text::{Style, field};
+use crate::engine::Question;
 use crate::text::bytes;
 
 /// The lines above the answers about a model.
@@ -19,6 +20,17 @@ pub(crate) fn model_text(model: &Model, style: Style) -> String {
     field(&mut text, "read", &lines.join("; "), style);
     text.push('\n');
     text
+}
+
+/// The copies of the model that are asked about instead, in one line.
+pub(crate) fn copies_text(model: &Model, asked: &[Question], style: Style) -> String {
+    let mut copies: Vec<&str> = asked.iter().filter_map(|one| one.model.as_deref()).collect();
+    copies.dedup();
+    copies.retain(|copy| *copy != model.name);
+    match copies.as_slice() {
+        [] => String::new(),
+        copies => style.clean(&format!("asked about its copy {}", copies.join(", "))) + "\n\n",
+    }
 }
 
 /// `8.2 B parameters, 36 layers of 32 query and 8 KV heads of 128, width 4096, context 40960; sizes from its configuration`.

@@ -12,7 +12,7 @@ use std::io::Write;
 
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::answer::model::model_text;
+use crate::commands::answer::model::{copies_text, model_text};
 use crate::commands::answer::query::is_option;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{block, not_considered, summary};
@@ -196,6 +196,7 @@ fn text(report: &Report<'_>) -> String {
     let mut text = format!("{}\n\n", summary(&report.verdicts));
     if let Some(model) = &request.asked.assumptions.model {
         text.push_str(&model_text(model, style));
+        text.push_str(&copies_text(model, &report.asked, style));
     }
     text.push_str(&not_considered(&request.asked.said.unheard, style));
     if request.detail == Detail::Long {

@@ -95,6 +95,18 @@ fn words_that_change_no_verdict_are_listed() {
     assert_eq!(out["not_considered"], serde_json::json!(["--enforce-eager", "mtp"]));
 }
 
+/// A build of the day, or a fork, may do what the release does not.
+#[test]
+fn words_that_may_change_a_verdict_leave_nothing_sure() {
+    let mut request = request(&GPUS[2..3], &["demo", "awq"]);
+    request.asked.said.open = vec!["fork".to_owned()];
+    request.form = Form::Json;
+    let out: serde_json::Value = serde_json::from_str(&check(&request).1).expect("JSON");
+    assert_eq!(out["verdicts"][0]["outcome"], "fails");
+    let doubts = out["verdicts"][0]["doubts"].to_string();
+    assert!(doubts.contains("not considered, and it may matter: fork"), "{doubts}");
+}
+
 /// 80 columns hold fourteen GPUs beside names that are cut; more GPUs go below.
 #[test]
 fn a_table_fits_its_terminal() {

@@ -5,10 +5,11 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use warpscope_probes::rules::RuleBase;
 
 use super::output::not_json;
-use crate::commands::answer::model::model_text;
+use crate::commands::answer::model::{copies_text, model_text};
 use crate::commands::answer::query::is_option;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::not_considered;
@@ -66,6 +67,15 @@ pub(crate) struct WhyRequest {
     pub(crate) json: bool,
 }
 
+/// A verdict, and the words of the question that were set aside.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    not_considered: &'a [String],
+}
+
 /// One verdict with everything behind it, GPU by GPU.
 fn run(options: &Options) -> Result<Exit> {
     let base = rule_base(options)?;
@@ -108,14 +118,17 @@ fn explain(
     out: &mut dyn Write,
 ) -> Result<()> {
     if request.json {
+        let not_considered = &request.asked.said.unheard;
         for (_, verdict) in answers {
-            out.write_all(&jsonl::line(verdict).map_err(not_json)?)?;
+            let line = Line { verdict, not_considered };
+            out.write_all(&jsonl::line(&line).map_err(not_json)?)?;
         }
         return Ok(());
     }
     let style = request.asked.style;
     if let Some(model) = &request.asked.assumptions.model {
-        write!(out, "{}", model_text(model, style))?;
+        let copies = answers.iter().map(|(question, _)| (*question).clone()).collect::<Vec<_>>();
+        write!(out, "{}{}", model_text(model, style), copies_text(model, &copies, style))?;
     }
     write!(out, "{}", not_considered(&request.asked.said.unheard, style))?;
     let told: Vec<String> = if request.everything {

@@ -154,3 +154,17 @@ fn fixes_are_numbered_with_their_cost_and_what_follows() {
 fn why_without_words_asks_for_them() {
     assert!(why(&request(("V100", 7, 0), &[])).expect_err("no words").contains("name a framework"));
 }
+
+#[test]
+fn json_names_what_was_set_aside() {
+    let mut request = request(("Tesla V100", 7, 0), &["demo:awq"]);
+    request.json = true;
+    let said = |request: &WhyRequest| -> serde_json::Value {
+        let (_, text) = why(request).expect("is understood");
+        serde_json::from_str(text.lines().next().expect("a line")).expect("JSON")
+    };
+    assert_eq!(said(&request).get("not_considered"), None);
+    request.asked.said.unheard = vec!["fork".to_owned()];
+    assert_eq!(said(&request)["not_considered"], serde_json::json!(["fork"]));
+    assert_eq!(said(&request)["outcome"], "fails");
+}

@@ -44,6 +44,9 @@ impl Model {
         if let Some(settings) = self.in_row(base, framework, asked) {
             return Ok(settings);
         }
+        if let Some(settings) = self.by_coarser_name(base, framework, asked) {
+            return Ok(settings);
+        }
         for key in [FIXED, QUANTIZATION] {
             let Some(wanted) = asked.get(key).filter(|word| *word != NONE) else { continue };
             let own = self.settings.get(key).unwrap_or("not quantised");
@@ -60,6 +63,21 @@ impl Model {
         }
         // Nothing contradicts it; the framework has only nothing to say of the quantisation.
         Ok(asked.with(&self.settings))
+    }
+
+    /// The same where the quantisation that was named is what people call the model's own: `fp8` for `fp8_block`.
+    fn by_coarser_name(
+        &self,
+        base: &RuleBase,
+        framework: &str,
+        asked: &Settings,
+    ) -> Option<Settings> {
+        let wanted = asked.get(QUANTIZATION)?;
+        let own = self.settings.get(QUANTIZATION)?;
+        row(own)?.coarse.iter().find(|coarse| same_word(coarse, wanted))?;
+        let mut finer = asked.clone();
+        finer.set(QUANTIZATION, &spoken(base, framework, own)?).ok()?;
+        self.in_row(base, framework, &finer)
     }
 
     fn is_no_gguf(&self, base: &RuleBase, framework: &str) -> String {

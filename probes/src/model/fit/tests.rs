@@ -137,3 +137,14 @@ fn a_framework_of_gguf_files_says_so() {
     let refused = model(&[]).asked(&base, "server", &gguf).expect_err("no GGUF");
     assert_eq!(refused, "quantization gguf was asked for, and m is not quantised");
 }
+
+/// People say FP8 of weights with a scale per block, which SGLang tells apart.
+#[test]
+fn a_coarser_name_of_its_own_format_contradicts_no_model() {
+    let own = model(&[("quantization", "fp8_block")]);
+    let asked = Settings::new([("quantization", "fp8"), ("tp", "4")]).expect("settings");
+    let settings = own.asked(RuleBase::builtin(), "sglang", &asked).expect("is the same");
+    assert_eq!(settings.to_string(), "quantization=fp8_block tp=4");
+    let other = model(&[("quantization", "awq")]);
+    assert!(other.asked(RuleBase::builtin(), "sglang", &asked).is_err());
+}

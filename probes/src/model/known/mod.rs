@@ -154,20 +154,17 @@ impl Row {
     }
 }
 
-/// Whether a model's name begins with that of a family, and goes on with something else: `GLM-5-FP8` is a `glm5`, `GLM-5.1` is not.
-fn is_of_family(model: &str, family: &str) -> bool {
-    let mut rest = model.strip_prefix("Meta-").unwrap_or(model).chars().peekable();
+/// What a model's name goes on with behind that of a family: `-FP8` of `GLM-5-FP8` and `glm5`; none of `GLM-5.1`.
+fn behind_family<'m>(model: &'m str, family: &str) -> Option<&'m str> {
+    let mut rest = model.strip_prefix("Meta-").unwrap_or(model);
     let mut letters = family.chars().filter(|letter| letter.is_alphanumeric()).peekable();
-    if letters.peek().is_none() {
-        return false;
-    }
+    letters.peek()?;
     for letter in letters {
-        while rest.next_if(|next| !next.is_alphanumeric()).is_some() {}
-        if rest.next_if(|next| next.eq_ignore_ascii_case(&letter)).is_none() {
-            return false;
-        }
+        rest = rest.trim_start_matches(|next: char| !next.is_alphanumeric());
+        let next = rest.chars().next().filter(|next| next.eq_ignore_ascii_case(&letter))?;
+        rest = &rest[next.len_utf8()..];
     }
-    rest.peek().is_none_or(|next| *next == '-')
+    (rest.is_empty() || rest.starts_with('-')).then_some(rest)
 }
 
 impl Table {
@@ -232,13 +229,11 @@ impl Model {
         Some(from_table(id, facts, format!("{source}; {}", table().retrieved)))
     }
 
-    /// The type of all models of the table that are called so, whatever their sizes, where they are of one: `glm_moe_dsa` of `GLM-5`.
+    /// The type of all models of the table that are called so, whatever their sizes, where they are of one: `glm_moe_dsa` of `GLM-5`. Else
+    /// that of those which have nothing but a size behind it: `qwen2` of `Qwen2.5`.
     pub fn type_of_family(name: &str) -> Option<&'static str> {
-        let is_one = |id: &String| is_of_family(base(id), name);
-        let rows = table().rows.iter().filter(|row| row.ids.iter().any(is_one));
-        let mut types = rows.filter_map(|row| row.config.get("model_type")?.as_str());
-        let first = types.next()?;
-        types.all(|one| one == first).then_some(first)
+        type_of(|id| behind_family(id, name).is_some())
+            .or_else(|| type_of(|id| behind_family(id, name).is_some_and(named::is_size)))
     }
 
     /// Hub ids of quantised copies of the model with this id.
@@ -287,6 +282,15 @@ impl Model {
             (score > 2.0 * LIKENESS).then_some(id)
         })
     }
+}
+
+/// The type of the models of the table with such names, where they are of one.
+fn type_of(is_one: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let is_named = |id: &String| is_one(base(id));
+    let rows = table().rows.iter().filter(|row| row.ids.iter().any(is_named));
+    let mut types = rows.filter_map(|row| row.config.get("model_type")?.as_str());
+    let first = types.next()?;
+    types.all(|one| one == first).then_some(first)
 }
 
 fn base(id: &str) -> &str {

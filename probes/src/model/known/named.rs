@@ -211,6 +211,15 @@ fn of_family(family: &str, size: &str) -> Option<(&'static Row, &'static str)> {
     found.or_else(|| rows().flat_map(named).next())
 }
 
+/// Whether an end of a name says nothing but how many parameters a model has, and that it answers: `-7B`, `-30B-A3B-Instruct`.
+pub(super) fn is_size(end: &str) -> bool {
+    let end = end.to_ascii_lowercase();
+    let words = end.strip_prefix('-').and_then(|words| words.split_once(['b', 'm']));
+    words.is_some_and(|(count, rest)| {
+        count.parse::<f64>().is_ok() && (rest.is_empty() || rest.starts_with('-')) && is_usual(rest)
+    })
+}
+
 /// What may stand behind the size of a model that is served under its family's name: `-A3B`, `-Instruct`, `-it`.
 fn is_usual(rest: &str) -> bool {
     let active = |word: &str| {

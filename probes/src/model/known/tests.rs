@@ -305,6 +305,10 @@ fn a_family_has_the_type_of_all_its_models() {
         ("glm5", Some("glm_moe_dsa")),
         ("GLM-5.2", Some("glm_moe_dsa")),
         ("internvl2", Some("internvl_chat")),
+        // Some of them see.
+        ("qwen2.5", Some("qwen2")),
+        ("Qwen2_5", Some("qwen2")),
+        ("llama-3.2", Some("llama")),
         // Dense models and mixtures of experts.
         ("qwen3", None),
         ("glm", None),

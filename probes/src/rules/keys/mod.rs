@@ -119,6 +119,15 @@ const DTYPE_SPELLINGS: &[(&str, &str)] = &[
     ("float", "fp32"),
     ("float64", "fp64"),
     ("fp8", "fp8_e4m3"),
+    ("e4m3", "fp8_e4m3"),
+    ("e4m3fn", "fp8_e4m3"),
+    ("fp8_e4m3fn", "fp8_e4m3"),
+    ("float8_e4m3fn", "fp8_e4m3"),
+    // As Triton calls them.
+    ("fp8e4nv", "fp8_e4m3"),
+    ("fp8e5", "fp8_e5m2"),
+    ("e5m2", "fp8_e5m2"),
+    ("float8_e5m2", "fp8_e5m2"),
 ];
 
 /// The dtype id a user's word means, if it means one: `half` → `fp16`.

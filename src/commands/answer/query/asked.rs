@@ -6,13 +6,12 @@ use warpscope_probes::releases;
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
 
 use super::meaning::{self, check, compute_type};
-use super::model;
 use super::options::{CACHE_OF_KEYS, CACHE_OF_VALUES, key};
 use super::package;
 use super::rows::{Rows, says};
 use super::word::{
     check_version, find, generation, is_release, own_version, split_version, unknown_framework,
-    unknown_word, without_v,
+    without_v,
 };
 use crate::engine::vocabulary::{has_width, is_width, meant, plain};
 use crate::engine::{DRIVER, Origin, Question};
@@ -35,6 +34,8 @@ pub(super) struct Asked<'a> {
     pub(super) models: Vec<String>,
     /// Whether the GPUs are said to be Jetsons.
     pub(super) is_jetson: bool,
+    /// What was said and changes no verdict.
+    pub(super) unheard: Vec<String>,
     /// What was said, may change the verdict, and no rule speaks of.
     pub(super) open: Vec<String>,
 }
@@ -75,6 +76,7 @@ impl<'a> Asked<'a> {
             driver: None,
             models: Vec::new(),
             is_jetson: false,
+            unheard: Vec::new(),
             open: Vec::new(),
         };
         if let Some(number) = number {
@@ -126,8 +128,31 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
-    /// Whether the word belongs to this framework; if so, narrows or changes its questions.
-    pub(super) fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
+    /// Whether the word belongs to this framework; if so, narrows or changes its questions. What stands for several words is set aside as
+    /// they were typed where it means nothing.
+    pub(super) fn take(
+        &mut self,
+        base: &RuleBase,
+        token: &str,
+        typed: &str,
+    ) -> Result<bool, String> {
+        let (id, before) = (&self.framework.id, self.open.len());
+        let pair = token.split_once('=').filter(|_| token != typed);
+        let is_unknown = |(name, said): (&str, &str)| {
+            check(base, id, name, meaning::value(base, id, name, said).1).is_err()
+        };
+        if pair.is_some_and(is_unknown) {
+            self.open.push(typed.to_owned());
+            return Ok(true);
+        }
+        let taken = self.take_token(base, token)?;
+        self.open[before..].iter_mut().filter(|open| *open == token).for_each(|open| {
+            typed.clone_into(open);
+        });
+        Ok(taken)
+    }
+
+    fn take_token(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
         if let (name, Some(version)) = split_version(token)? {
             return self.take_package(base, name, version);
         }
@@ -137,7 +162,8 @@ impl<'a> Asked<'a> {
         if is_release(token) {
             return self.take_release(base, Some(token)).map(|()| true);
         }
-        if is_width(token) || meaning::is_kernel_and_format(base, self.framework, token) {
+        let is_late = is_width(token) || meaning::is_noun_of_build(token);
+        if is_late || meaning::is_kernel_and_format(base, self.framework, token) {
             self.later.push(token.to_owned());
             return Ok(true);
         }
@@ -148,6 +174,7 @@ impl<'a> Asked<'a> {
     pub(super) fn finish(&mut self, base: &RuleBase) -> Result<(), String> {
         let mut later = std::mem::take(&mut self.later);
         later.sort_by_key(|word| is_width(word));
+        later.retain(|word| !(meaning::is_noun_of_build(word) && self.said.contains_key("wheel")));
         later.iter().try_for_each(|word| self.take_word(base, word).map(drop))?;
         self.finish_cache(base)
     }
@@ -178,24 +205,29 @@ impl<'a> Asked<'a> {
             DRIVER => return self.take_driver(value),
             CACHE_OF_KEYS | CACHE_OF_VALUES => return self.take_half_cache(base, own, value),
             "model" if self.take_model(base, value)? => return Ok(()),
-            "model" => return Err(format!("{value:?} is not a known model; --model reads files")),
+            "model" => {
+                self.open.push(value.to_owned());
+                return Ok(());
+            }
+            _ if kind_of(own).is_err() && !meaning::is_near_key(own) => {
+                self.open.push(format!("{name}={value}"));
+                return Ok(());
+            }
             _ => {}
         }
         if kind_of(own) == Ok(Kind::Package) {
             return self.say_package(base, own, value);
         }
-        let (key, value) = match named {
-            "dtype" if !self.rows.has("compute_type") => {
-                meaning::format(base, self.framework, value)?
-            }
-            _ => meaning::value(base, &self.framework.id, named, value),
-        };
+        if named == "dtype" && !self.rows.has("compute_type") {
+            return self.say_any(&meaning::format(base, self.framework, value));
+        }
+        let (key, value) = meaning::value(base, &self.framework.id, named, value);
         check(base, &self.framework.id, key, value)?;
         self.say(key, value)
     }
 
     /// A word that a row says of itself, a setting without its name, or what holds of any framework.
-    fn take_word(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
+    pub(super) fn take_word(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
         let format = self.said.get("quantization").filter(|format| has_width(format, token));
         if let Some(format) = format.cloned() {
             return self.take_width(base, &format, token).map(|()| true);
@@ -212,10 +244,10 @@ impl<'a> Asked<'a> {
             self.note_all(&plain(token))?;
             return Ok(true);
         }
-        match self.setting(base, token)? {
-            Some((key, value)) => self.say(key, value).map(|()| true),
-            None if find(base, token).is_some() || generation(base, token).is_some() => Ok(false),
-            None => self.take_anything(base, token).map(|()| true),
+        match &self.settings(base, token)[..] {
+            [] if find(base, token).is_some() || generation(base, token).is_some() => Ok(false),
+            [] => self.take_anything(base, token).map(|()| true),
+            readings => self.say_any(readings).map(|()| true),
         }
     }
 
@@ -229,52 +261,20 @@ impl<'a> Asked<'a> {
         self.say("quantization", finer)
     }
 
-    /// The setting of this framework that a word stands for. Beside a format of weights it may be the kernel for it.
-    fn setting<'b>(
-        &self,
-        base: &'b RuleBase,
-        token: &'b str,
-    ) -> Result<Option<(&'static str, &'b str)>, String> {
+    /// The settings of this framework that a word may stand for, several where nobody can tell which. Beside a format of weights it may be
+    /// the kernel for it.
+    fn settings<'b>(&self, base: &'b RuleBase, token: &'b str) -> Vec<(&'static str, &'b str)> {
         let settings = meaning::settings(base, self.framework, token);
         let open = |(key, value): &&(&str, &str)| self.said.get(*key).is_none_or(|it| it == value);
         let possible: Vec<_> = settings.iter().filter(open).copied().collect();
         let beside = || meaning::kernel(base, token).filter(|_| !settings.is_empty());
         match possible.as_slice() {
             [] if settings.is_empty() && meaning::number_format(token).is_some() => {
-                meaning::format(base, self.framework, token).map(Some)
+                meaning::format(base, self.framework, token)
             }
-            [] => Ok(beside().or_else(|| settings.first().copied())),
-            several => meaning::only(several, token, self.framework).map(Some),
+            [] => beside().or_else(|| settings.first().copied()).into_iter().collect(),
+            several => meaning::possible(several),
         }
-    }
-
-    /// What any framework can have, and a model.
-    fn take_anything(&mut self, base: &RuleBase, token: &str) -> Result<(), String> {
-        let setting = meaning::anywhere(base, token)
-            .or_else(|| meaning::model_type(base, &self.framework.id, token));
-        match setting {
-            Some((key, value)) => self.say(key, value),
-            None if meaning::is_way_to_guess(token) => {
-                self.open.push(token.to_owned());
-                Ok(())
-            }
-            None if self.take_model(base, token)? => Ok(()),
-            None => match meaning::elsewhere(base, self.framework, token)? {
-                Some((key, value)) => self.say(key, value),
-                None => Err(unknown_word(token, self.framework, &self.rows.0)),
-            },
-        }
-    }
-
-    /// Whether it is the type or the name of a model.
-    fn take_model(&mut self, base: &RuleBase, token: &str) -> Result<bool, String> {
-        if let Some((key, value)) = meaning::model_type(base, &self.framework.id, token) {
-            return self.say(key, value).map(|()| true);
-        }
-        let model = model::spelling(token);
-        let is_one = model.is_some();
-        self.models.extend(model);
-        Ok(is_one)
     }
 
     /// A number format that the framework computes in or keeps weights in.
@@ -318,13 +318,8 @@ impl<'a> Asked<'a> {
             "dtype" if self.rows.has("compute_type") => ("compute_type", compute_type(value)),
             _ => (key, value),
         };
-        if let Some(before) = self.said.get(key).filter(|_| key == "quantization") {
-            if meaning::is_kind_of(before, value) {
-                return Ok(());
-            }
-            if meaning::is_kind_of(value, before) {
-                self.said.remove(key);
-            }
+        if self.is_facet(key, value)? {
+            return Ok(());
         }
         self.forget_implied(key, value);
         self.note(key, value)?;

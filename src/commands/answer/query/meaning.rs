@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpscope_probes::model::{Model, QUANTIZATIONS};
-use warpscope_probes::rules::{Framework, Kind, MODELS, RuleBase, dtype_id, kind_of};
+use warpscope_probes::rules::{Framework, KEYS, Kind, MODELS, RuleBase, dtype_id, kind_of};
 
 use super::rows::says;
 use crate::config::nearest;
@@ -11,7 +11,7 @@ use crate::engine::Question;
 use crate::engine::vocabulary::{CLOSED, is_width, known, knows, meant, plain};
 
 /// Settings whose values are words of their own, most likely first.
-const BARE: &[&str] = &[
+pub(super) const BARE: &[&str] = &[
     "quantization",
     "attention",
     "kernel",
@@ -28,6 +28,9 @@ const ANYWHERE: &[&str] = &["wheel", "platform"];
 
 /// Settings that are asked about under the names that others have for them.
 const ELSEWHERE: &[&str] = &["feature", "operation", "attention", "quantization", "kernel"];
+
+/// Servers of language models of which a part serves models for images.
+const WITH_DIFFUSION: &[&str] = &["sglang", "vllm"];
 
 /// Number formats that weights alone are rarely kept in.
 const WIDE: &[&str] = &["auto", "bf16", "fp16", "fp32", "fp64", "tf32"];
@@ -61,29 +64,25 @@ pub(super) fn known_format<'a>(
     Some(("quantization", weights(word).or_else(|| weights(dtype))?))
 }
 
-/// The same where the framework knows it as neither: to compute in, unless it may be one of several formats of weights.
+/// The same where the framework knows it as neither: to compute in, or each format of weights that it may be.
 pub(super) fn format<'a>(
     base: &'a RuleBase,
     framework: &Framework,
     word: &'a str,
-) -> Result<(&'static str, &'a str), String> {
+) -> Vec<(&'static str, &'a str)> {
     if let Some(known) = known_format(base, &framework.id, word) {
-        return Ok(known);
+        return vec![known];
     }
     let said = plain(word);
     let formats = known(base, &framework.id, "quantization").into_iter();
-    let near: Vec<&str> = formats.filter(|format| plain(format).contains(&said)).collect();
-    if let ([only], Some(_)) = (&near[..], number_format(word)) {
-        return Ok(("quantization", only));
+    let near: Vec<_> = formats
+        .filter(|format| plain(format).contains(&said))
+        .map(|format| ("quantization", format))
+        .collect();
+    match number_format(word) {
+        Some(_) if !near.is_empty() => near,
+        format => vec![("dtype", format.unwrap_or(word))],
     }
-    if number_format(word).is_some() && !near.is_empty() {
-        return Err(format!(
-            "{word:?} is not enough to tell how {} keeps its weights; quantization is one of {}",
-            framework.name,
-            near.join(", ")
-        ));
-    }
-    Ok(("dtype", number_format(word).unwrap_or(word)))
 }
 
 /// A value that was given under its key, as the framework spells it.
@@ -146,7 +145,12 @@ pub(super) fn model_type<'a>(
     word: &str,
 ) -> Option<(&'static str, &'a str)> {
     let typed = word;
-    let word = &word.to_ascii_lowercase().replace('-', "_");
+    let word = &match &*word.to_ascii_lowercase().replace('-', "_") {
+        // Its config.json says so.
+        "deepseek_r1" => "deepseek_v3".to_owned(),
+        "flux.1" => "flux".to_owned(),
+        other => other.to_owned(),
+    };
     let own = || meant(base, framework, "model_type", word);
     let common = || {
         let mut types = base.frameworks().iter().flat_map(|one| &one.common_models);
@@ -175,7 +179,7 @@ pub(super) fn is_known(base: &RuleBase, framework: &Framework, word: &str) -> bo
     is_width(word)
         || number_format(word).is_some()
         || !settings(base, framework, word).is_empty()
-        || anywhere(base, word).is_some()
+        || anywhere(base, &framework.id, word).is_some()
         || model_type(base, &framework.id, word).is_some()
         || is_way_to_guess(word)
         || rows().any(|row| says(&Question::of_row(base, row), word))
@@ -186,11 +190,21 @@ pub(super) fn elsewhere<'a>(
     base: &'a RuleBase,
     framework: &Framework,
     word: &str,
-) -> Result<Option<(&'static str, &'a str)>, String> {
+) -> Option<(&'static str, &'a str)> {
     let ids = || base.frameworks().iter().map(|one| &one.id);
     let named = |key: &&'static str| Some((*key, ids().find_map(|id| meant(base, id, key, word))?));
-    let Some((key, value)) = ELSEWHERE.iter().find_map(named) else { return Ok(None) };
-    check(base, &framework.id, key, value).map(|()| Some((key, value)))
+    let (key, value) = ELSEWHERE.iter().find_map(named)?;
+    check(base, &framework.id, key, value).ok().map(|()| (key, value))
+}
+
+/// Whether the name of a setting may be a known one that was misspelt.
+pub(super) fn is_near_key(name: &str) -> bool {
+    nearest(name, KEYS.iter().map(|row| row.0)).is_some()
+}
+
+/// Whether a word only says that a build is a package, and not which.
+pub(super) fn is_noun_of_build(word: &str) -> bool {
+    ["pip", "wheel", "wheels", "whl"].contains(&&*plain(word))
 }
 
 /// Whether a word says that tokens are guessed ahead, of which frameworks without a rule say nothing.
@@ -198,41 +212,28 @@ pub(super) fn is_way_to_guess(word: &str) -> bool {
     ["eagle", "eagle3", "medusa", "mtp", "nextn", "ngram", "speculative"].contains(&&*plain(word))
 }
 
-/// The one setting that is meant: a feature or an operation is the same under another name, others are not.
-pub(super) fn only<'a>(
-    settings: &[(&'static str, &'a str)],
-    word: &str,
-    framework: &Framework,
-) -> Result<(&'static str, &'a str), String> {
-    let apart: Vec<String> = settings
-        .iter()
-        .filter(|one| CLOSED.contains(&one.0))
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    match (apart.len(), settings.first()) {
-        (0 | 1, Some(first)) => Ok(*first),
-        _ => Err(format!(
-            "{word:?} may be {} of {}; write which",
-            apart.join(" or "),
-            framework.name
-        )),
+/// What of several settings may be meant: a feature or an operation is the same under another name, others are not.
+pub(super) fn possible<'a>(settings: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
+    let apart = settings.iter().filter(|one| CLOSED.contains(&one.0));
+    match apart.clone().count() {
+        0 | 1 => settings.first().into_iter().copied().collect(),
+        _ => apart.copied().collect(),
     }
 }
 
-/// Whether a format of weights is one of those that go by the other name.
-pub(super) fn is_kind_of(format: &str, name: &str) -> bool {
-    QUANTIZATIONS.iter().any(|one| one.word == format && one.coarse.contains(&name))
-}
-
 /// A build or a system, by the words that any framework has for it: `cu128`, `windows`.
-pub(super) fn anywhere<'a>(base: &'a RuleBase, word: &'a str) -> Option<(&'static str, &'a str)> {
+pub(super) fn anywhere<'a>(
+    base: &'a RuleBase,
+    framework: &str,
+    word: &'a str,
+) -> Option<(&'static str, &'a str)> {
     let mut frameworks = base.frameworks().iter();
     match plain(word).as_str() {
         "aarch64" | "arm64" => Some(("platform", "linux-aarch64")),
         "x8664" | "amd64" => Some(("platform", "linux")),
         "noavx" => Some(("feature", "no_avx")),
         "noavx2" => Some(("feature", "no_avx2")),
-        "diffusion" => Some(("feature", "diffusion")),
+        "diffusion" if WITH_DIFFUSION.contains(&framework) => Some(("feature", "diffusion")),
         _ => frameworks.find_map(|one| build(base, &one.id, word)),
     }
 }

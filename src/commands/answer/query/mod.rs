@@ -3,15 +3,23 @@
 //! The words that exist are those of the rule files: names of frameworks, and whatever the rows of a framework say of themselves.
 //! So a new rule file needs no change here.
 
+mod anything;
 mod asked;
 mod environment;
+mod facets;
+mod fillers;
+mod fronts;
 mod meaning;
 mod model;
+mod names;
 mod options;
 mod package;
 mod programs;
+mod queue;
 mod rows;
 mod shell;
+mod switches;
+mod terms;
 mod tokens;
 mod word;
 
@@ -59,8 +67,8 @@ impl Read {
         self.questions.iter().map(|question| question.framework.as_str()).collect()
     }
 
-    /// The questions with the assumptions put in. With a model, a question that cannot be about it is left out; where all are, the first
-    /// says why.
+    /// The questions with the assumptions put in. With a model, a question that cannot be about it is left out; where all are, they are about
+    /// packed copies of it, or the first says why.
     pub(crate) fn about(
         &self,
         base: &RuleBase,
@@ -75,7 +83,11 @@ impl Read {
         let found = about.iter().filter_map(|(one, about)| Some((*one, about.clone().ok()?)));
         let found = distinct(found);
         match about.into_iter().find_map(|(_, about)| about.err()) {
-            Some(contradiction) if found.is_empty() => Err(contradiction),
+            Some(contradiction) if found.is_empty() => {
+                let copies = self.questions.iter();
+                let copies = copies.filter_map(|one| Some((one, assumptions.asked_of_copy(one)?)));
+                Some(distinct(copies)).filter(|copies| !copies.is_empty()).ok_or(contradiction)
+            }
             _ => Ok(found),
         }
     }
@@ -124,8 +136,9 @@ impl Read {
         let is_about_drivers = !tokens.iter().any(|token| names_framework(base, token));
         let mut asked: Vec<Asked<'_>> = Vec::new();
         for token in tokens {
-            let word = match token {
-                Token::Word(word) => word,
+            let (word, typed) = match token {
+                Token::Word(word) => (word.clone(), word),
+                Token::Term { word, typed } => (word, typed),
                 Token::Unheard(word) => {
                     self.unheard.push(word);
                     continue;
@@ -136,7 +149,7 @@ impl Read {
                 }
             };
             let taken = match asked.last_mut() {
-                Some(current) => current.take(base, &word)?,
+                Some(current) => current.take(base, &word, &typed)?,
                 None if is_about_drivers => false,
                 None => self.take_first_driver(base, &word)?,
             };
@@ -169,6 +182,12 @@ impl Read {
         }
     }
 
+    /// Asks without the model, which is not found.
+    pub(crate) fn set_model_aside(&mut self, name: &str) {
+        self.model = None;
+        self.leave_open(format!("{name} (not found here; --fetch reads its headers from the hub)"));
+    }
+
     fn leave_open(&mut self, word: String) {
         self.unheard.push(word.clone());
         self.open.push(word);
@@ -185,6 +204,7 @@ impl Read {
         }
         one.driver.map_or(Ok(()), |driver| self.set_driver(&driver))?;
         self.is_jetson |= one.is_jetson;
+        self.unheard.extend(one.unheard);
         one.open.into_iter().for_each(|word| self.leave_open(word));
         for question in one.rows.0 {
             if !self.questions.iter().any(|old| old.is_same(&question)) {
@@ -206,7 +226,7 @@ fn driver_of<'w>(base: &RuleBase, word: &'w str) -> Option<&'w str> {
 
 /// Whether a word names a framework other than the driver.
 fn names_framework(base: &RuleBase, token: &Token) -> bool {
-    let Token::Word(word) = token else { return false };
+    let (Token::Word(word) | Token::Term { word, .. }) = token else { return false };
     let framework = name_of(word).and_then(|name| find(base, name));
     framework.is_some_and(|one| one.id != DRIVER)
 }
@@ -225,5 +245,9 @@ fn demand_format(word: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod everyday;
+#[cfg(test)]
+mod newcomers;
+#[cfg(test)]
+mod pasted;
 #[cfg(test)]
 mod tests;

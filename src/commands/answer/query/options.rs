@@ -58,6 +58,11 @@ const UNHEARD: &[(Follows, &[&str])] = &[
             "enforceeager",
             "forcereinstall",
             "highvram",
+            "autolaunch",
+            "cudamalloc",
+            "disableautolaunch",
+            "disablemetadata",
+            "gpuonly",
             "jinja",
             "listen",
             "lowvram",
@@ -66,10 +71,12 @@ const UNHEARD: &[(Follows, &[&str])] = &[
             "noenableprefixcaching",
             "nommap",
             "normalvram",
+            "novram",
             "nowarmup",
             "trustremotecode",
             "upgrade",
             "verbose",
+            "windowsstandalonebuild",
         ],
     ),
     (
@@ -155,6 +162,38 @@ const WORDS: &[(&str, &str)] = &[
     ("enablelora", "lora"),
     ("enabletorchcompile", "torch.compile"),
     ("compile", "torch.compile"),
+    // ComfyUI's (comfyanonymous/ComfyUI@005d79c8:comfy/cli_args.py).
+    ("bf16unet", "bf16"),
+    ("forcefp16", "fp16"),
+    ("forcefp32", "fp32"),
+    ("fp16unet", "fp16"),
+    ("fp32unet", "fp32"),
+    ("fp8e4m3fnunet", "fp8_e4m3fn"),
+    ("fp8e5m2unet", "fp8_e5m2"),
+    ("useflashattention", "attention=flash_attention_2"),
+    ("usepytorchcrossattention", "attention=pytorch"),
+    ("usequadcrossattention", "attention=quad"),
+    ("usesageattention", "attention=sageattention"),
+    ("usesplitcrossattention", "attention=split"),
+];
+
+/// Switches without a value that may change a verdict, and that no rule speaks of.
+const SWITCHES: &[&str] = &[
+    "asyncoffload",
+    "bf16vae",
+    "cpuvae",
+    "deterministic",
+    "disablecudamalloc",
+    "disablesmartmemory",
+    "disablexformers",
+    "dontupcastattention",
+    "fast",
+    "forcechannelslast",
+    "forceupcastattention",
+    "fp16vae",
+    "fp32vae",
+    "pre",
+    "supportsfp8compute",
 ];
 
 /// Options whose value is a word of its own: `--speculative-algorithm EAGLE`.
@@ -192,6 +231,8 @@ pub(super) enum Meaning {
     Word(&'static str),
     /// Its value is a word.
     Value,
+    /// It has no value, may change a verdict, and no rule speaks of it.
+    Switch,
     /// Flash attention, on unless its value says otherwise.
     Flash,
     /// It changes no verdict.
@@ -224,6 +265,7 @@ pub(super) fn option(name: &str) -> Option<Meaning> {
         .map(Meaning::Key)
         .or(word)
         .or_else(|| VALUES.contains(&&*said).then_some(Meaning::Value))
+        .or_else(|| SWITCHES.contains(&&*said).then_some(Meaning::Switch))
         .or_else(|| is_flash.then_some(Meaning::Flash))
         .or_else(|| unheard(name).map(Meaning::Unheard))
         .or_else(|| row_with(SHORT_UNHEARD, name).map(Meaning::Unheard))
@@ -250,6 +292,7 @@ mod tests {
     fn names_are_plain_and_keys_known() {
         let unheard = UNHEARD.iter().flat_map(|row| row.1);
         let names = KEYS.iter().flat_map(|row| row.0).chain(unheard).chain(VALUES);
+        let names = names.chain(SWITCHES);
         names.for_each(|name| assert_eq!(plain(name), **name));
         WORDS.iter().for_each(|row| assert_eq!(plain(row.0), row.0));
         for key in KEYS.iter().map(|row| row.1).chain(SHORT_KEYS.iter().map(|row| row.1)) {
@@ -262,7 +305,7 @@ mod tests {
     fn no_option_means_two_things() {
         let unheard = UNHEARD.iter().chain(SHORT_UNHEARD).flat_map(|row| row.1);
         let keys = KEYS.iter().flat_map(|row| row.0).chain(SHORT_KEYS.iter().map(|row| &row.0));
-        let words = WORDS.iter().map(|row| &row.0).chain(VALUES);
+        let words = WORDS.iter().map(|row| &row.0).chain(VALUES).chain(SWITCHES);
         let mut all: Vec<&str> = unheard.chain(keys).chain(words).copied().collect();
         let count = all.len();
         all.sort_unstable();

@@ -129,7 +129,7 @@ pub(super) fn image(word: &str) -> Option<Image> {
 }
 
 /// The CUDA of a part of a tag: `cu129`, `cuda12.8`.
-fn cuda_of(part: &str) -> Option<String> {
+pub(super) fn cuda_of(part: &str) -> Option<String> {
     let number = part.strip_prefix("cuda").or_else(|| part.strip_prefix("cu"))?;
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match number.len() {

@@ -130,7 +130,8 @@ fn a_wrong_word_is_answered_with_the_nearest() {
     let message = |words: &[&str]| ask(words).expect_err("a mistake");
     assert!(message(&["vlmm"]).contains("did you mean vllm"));
     assert!(message(&["ktransformer"]).contains("did you mean ktransformers"));
-    assert!(message(&["lmdeploy", "nonesuch"]).contains("PyTorch · fp16"));
+    assert!(message(&["vllm", "awqq"]).contains("did you mean awq?"));
+    assert!(message(&["sglang", "vlmm"]).contains("did you mean vllm?"));
     assert!(message(&["vllm", "attention=flashinfr"]).contains("did you mean flashinfer?"));
     assert!(message(&["vllm", "quantization=awq", "quantization=gptq"]).contains("contradict"));
     assert!(message(&["vllm@new"]).contains("not a version"));

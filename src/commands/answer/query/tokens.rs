@@ -1,17 +1,17 @@
 //! What was typed, word by word: releases joined to the names before them, options as they stand on a command line.
 
-use std::iter::Peekable;
-use std::vec::IntoIter;
-
 use warpscope_probes::model::Model;
+use warpscope_probes::releases;
 use warpscope_probes::rules::{Framework, Kind, RuleBase, kind_of};
 
-use super::meaning;
-use super::options::{Follows, Meaning, is_unheard_variable, key, option, unheard};
-use super::programs;
-use super::shell;
+use super::fillers::is_filler;
+use super::options::{is_unheard_variable, key, unheard};
+use super::queue::Queue;
+use super::terms::{self, Gaps, Means};
 use super::word::{find, generation, is_release, split_version};
+use super::{fronts, meaning, names, programs, shell};
 use crate::engine::DRIVER;
+use crate::engine::vocabulary::meant;
 
 /// One word of what was typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub(super) enum Token {
     Unheard(String),
     /// What may change one, and is known to nobody here.
     Open(String),
+    /// What stands for several words: to be judged, and set aside as it was typed where it means nothing.
+    Term { word: String, typed: String },
 }
 
 /// Names before a release that may be a whole number: `driver 535`.
@@ -29,28 +31,51 @@ const NUMBERED: &[&str] = &["cuda", "cudnn", "driver", "jetpack"];
 
 /// Words one by one; a release that follows a name belongs to it, and a value to its option: `vllm 0.8.5 cuda 12.8 --quantization awq`.
 pub(super) fn tokens(base: &RuleBase, typed: &[String]) -> Result<Vec<Token>, String> {
-    let words = shell::words(typed).into_iter().peekable();
-    let mut reader = Reader { base, words, tokens: Vec::new(), late: Vec::new(), named: None };
+    let words = Queue::new(shell::words(typed));
+    let mut reader = Reader {
+        base,
+        words,
+        tokens: Vec::new(),
+        late: Vec::new(),
+        named: None,
+        is_dated: false,
+        front: None,
+    };
     while let Some(word) = reader.words.next() {
         reader.read(word)?;
     }
+    reader.end_front()?;
     reader.tokens.append(&mut reader.late);
     Ok(reader.tokens)
 }
 
-struct Reader<'a> {
-    base: &'a RuleBase,
-    words: Peekable<IntoIter<String>>,
-    tokens: Vec<Token>,
+pub(super) struct Reader<'a> {
+    pub(super) base: &'a RuleBase,
+    pub(super) words: Queue,
+    pub(super) tokens: Vec<Token>,
     /// Settings of the environment, which stand before the framework that they are for.
     late: Vec<Token>,
     /// The framework that was named last.
-    named: Option<&'a Framework>,
+    pub(super) named: Option<&'a Framework>,
+    /// Whether its release was named.
+    is_dated: bool,
+    /// A program in front of frameworks of which none was named yet.
+    front: Option<fronts::Named>,
+}
+
+impl Gaps for Reader<'_> {
+    fn is_cache(&self, word: &str) -> bool {
+        self.is_value("kv_cache", word)
+    }
+
+    fn is_attention(&self, word: &str) -> bool {
+        self.is_value("attention", word)
+    }
 }
 
 impl Reader<'_> {
     fn read(&mut self, word: String) -> Result<(), String> {
-        let next = self.words.peek().map(String::as_str);
+        let next = self.words.peek();
         if programs::is_starter(&word) || word.chars().all(|letter| letter == '-') {
             return Ok(());
         }
@@ -73,6 +98,9 @@ impl Reader<'_> {
             self.variable(name, value);
             return Ok(());
         }
+        if self.term() || self.front(&word) || self.model() {
+            return Ok(());
+        }
         if let Some(follows) = unheard(word.split('=').next().unwrap_or(&word)) {
             self.unheard(word, follows, false);
             return Ok(());
@@ -93,6 +121,74 @@ impl Reader<'_> {
             None => self.plain(&word),
         }
         Ok(())
+    }
+
+    /// Whether some framework has a value of this key.
+    fn is_value(&self, key: &str, word: &str) -> bool {
+        self.base.frameworks().iter().any(|one| meant(self.base, &one.id, key, word).is_some())
+    }
+
+    /// A term of several words. Before a framework is named, only the name of one counts.
+    fn term(&mut self) -> bool {
+        let is_named = self.named.is_some();
+        let found = terms::find(self.words.from_last(), self, |found| match found.means {
+            Means::Part("{}") => is_named,
+            Means::Word(text) | Means::Part(text) if !is_named => {
+                let word = found.word(text);
+                name_of(&word).is_some_and(|name| find(self.base, name).is_some())
+                    || generation(self.base, &word).is_some()
+            }
+            _ => is_named,
+        });
+        let Some(found) = found else { return false };
+        let typed = self.words.take_from_last(found.count);
+        match found.means {
+            Means::Word(text) if is_named => {
+                let word = found.word(text);
+                self.tokens.push(Token::Term { word, typed });
+            }
+            Means::Word(text) | Means::Part(text) => self.word(&found.word(text)),
+            Means::Open => self.tokens.push(Token::Open(typed)),
+            Means::Unheard => self.tokens.push(Token::Unheard(typed)),
+        }
+        true
+    }
+
+    /// A program in front of frameworks: beside one of them it says nothing.
+    fn front(&mut self, word: &str) -> bool {
+        let is_part = self.named.is_some() && kind_of(word) == Ok(Kind::Package);
+        let Some(front) = fronts::named(word).filter(|_| !is_part) else { return false };
+        match front.only_engine().filter(|_| self.named.is_none()) {
+            Some(engine) => {
+                self.word(&engine);
+                self.tokens.push(Token::Unheard(front.told(self.base)));
+            }
+            None if self.named.is_some() => self.tokens.push(Token::Unheard(front.typed)),
+            None => self.front = Some(front),
+        }
+        true
+    }
+
+    /// What was said of such a program when its framework is named, or that none was.
+    fn end_front(&mut self) -> Result<(), String> {
+        match self.front.take() {
+            Some(front) if self.named.is_none() => Err(front.refusal(self.base)),
+            Some(front) => {
+                self.tokens.push(Token::Unheard(front.typed));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The name of a model in several words.
+    fn model(&mut self) -> bool {
+        let Some(framework) = self.named else { return false };
+        let found = names::joined(self.base, &framework.id, self.words.from_last());
+        let Some((count, name)) = found else { return false };
+        self.words.take_from_last(count);
+        self.tokens.push(Token::Word(name));
+        true
     }
 
     /// A number of GPUs without a sign between: `tp 8`, `tp8`.
@@ -136,19 +232,47 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, word: &str) {
-        if let Some(framework) = name_of(word).and_then(|name| find(self.base, name))
+    pub(super) fn word(&mut self, word: &str) {
+        let mut word = word.to_owned();
+        if let Some(framework) = name_of(&word).and_then(|name| find(self.base, name))
             && (self.named.is_none()
                 || kind_of(&framework.id) != Ok(Kind::Package) && framework.id != DRIVER)
         {
+            self.is_dated = word.contains(['@', '=']);
             self.named = Some(framework);
-        }
-        match self.tokens.last_mut() {
-            Some(Token::Word(last)) if joined(self.base, last, word).is_some() => {
-                *last = joined(self.base, last, word).unwrap_or_default();
+            if let Some(front) = self.front.as_ref().filter(|_| !self.is_dated) {
+                word = front.dated(&word);
             }
-            _ => self.tokens.push(Token::Word(word.to_owned())),
         }
+        let is_stray = self.is_stray(&word);
+        match self.tokens.last_mut() {
+            Some(Token::Word(last)) if is_stray => *last = format!("{last} {word}"),
+            Some(Token::Word(last)) if joined(self.base, last, &word).is_some() => {
+                self.is_dated |= self
+                    .named
+                    .is_some_and(|own| find(self.base, last).is_some_and(|one| one.id == own.id));
+                *last = joined(self.base, last, &word).unwrap_or_default();
+            }
+            _ => {
+                self.is_dated |= is_release(&word);
+                self.tokens.push(Token::Word(word));
+            }
+        }
+    }
+
+    /// Whether a number belongs to the word before it, which nobody knows here, and is no release of the framework: `openchat 3.5`.
+    fn is_stray(&self, word: &str) -> bool {
+        let (Some(named), Some(Token::Word(last))) = (self.named, self.tokens.last()) else {
+            return false;
+        };
+        let is_own = || !self.is_dated && releases::exists(&named.id, word) != Some(false);
+        is_number(word)
+            && !(is_release(word) && is_own())
+            && last.starts_with(|first: char| first.is_ascii_alphabetic())
+            && !last.contains(['=', '@'])
+            && joined(self.base, last, word).is_none()
+            && (!is_filler(last) || self.is_dated && is_release(word))
+            && !is_known(self.base, named, last)
     }
 
     /// The framework that a program or a module belongs to, unless the command is about it already.
@@ -160,7 +284,8 @@ impl Reader<'_> {
 
     /// The image that a container is made of; what stands before it is for the container.
     fn container(&mut self) -> Result<(), String> {
-        let image = self.words.by_ref().find_map(|word| programs::image(&word));
+        let image =
+            std::iter::from_fn(|| self.words.next()).find_map(|word| programs::image(&word));
         let image = image.ok_or(
             "the command starts no image of a framework that is known; name the framework instead, as in vllm@0.11.0 docker",
         )?;
@@ -182,7 +307,7 @@ impl Reader<'_> {
             return;
         }
         let Some(module) = self.words.next() else { return };
-        let next = self.words.peek().map(String::as_str);
+        let next = self.words.peek();
         match programs::module(self.base, &module).map(str::to_owned) {
             Some(framework) => self.framework(&framework),
             None if programs::is_installer(&module, next) => drop(self.words.next()),
@@ -201,122 +326,6 @@ impl Reader<'_> {
         } else {
             self.tokens.push(Token::Open(word));
         }
-    }
-
-    /// What changes no verdict, with its value. A word without a dash has a number behind it at most: other words may be meant.
-    fn unheard(&mut self, word: String, follows: Follows, is_option: bool) {
-        let mut said = word;
-        let mut add = |next: String| {
-            said.push(' ');
-            said.push_str(next.trim_end_matches(','));
-        };
-        match follows {
-            _ if add_nothing(follows, is_option) => {}
-            Follows::Numbers => {
-                while let Some(next) = self.words.next_if(|next| is_number(next)) {
-                    add(next);
-                }
-            }
-            Follows::Word => {
-                self.words.next_if(|next| !next.starts_with('-')).into_iter().for_each(add)
-            }
-            _ => self.words.next_if(|next| is_number(next)).into_iter().for_each(add),
-        }
-        self.tokens.push(Token::Unheard(said));
-    }
-
-    /// An option: a setting, a word, what changes no verdict, or one that nobody knows here.
-    fn option(&mut self, name: &str, word: &str) -> Result<(), String> {
-        let (name, value) = match name.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (name, None),
-        };
-        if let "index-url" | "extra-index-url" | "i" = name {
-            self.index(value);
-            return Ok(());
-        }
-        let spelt = name.replace('-', "_");
-        let own = kind_of(&spelt).is_ok().then_some(Meaning::Key("")).or_else(|| option(name));
-        match own {
-            Some(Meaning::Key(key)) => {
-                let key = if key.is_empty() { &spelt } else { key };
-                self.setting(key, value, word);
-            }
-            Some(Meaning::Word(said)) => self.word(said),
-            Some(Meaning::Value) => match value.or_else(|| self.value()) {
-                Some(said) if meaning::is_way_to_guess(&said) => {
-                    self.word(&said.to_ascii_lowercase())
-                }
-                Some(said) => self.tokens.push(Token::Open(format!("{word} {said}"))),
-                None => self.tokens.push(Token::Open(word.to_owned())),
-            },
-            Some(Meaning::Flash) => self.flash(value),
-            Some(Meaning::Unheard(_)) if value.is_some() => {
-                self.tokens.push(Token::Unheard(word.to_owned()));
-            }
-            Some(Meaning::Unheard(follows)) => self.unheard(word.to_owned(), follows, true),
-            None => return self.unknown(name, value.is_some(), word),
-        }
-        Ok(())
-    }
-
-    fn value(&mut self) -> Option<String> {
-        self.words.next_if(|next| !next.starts_with('-'))
-    }
-
-    /// A setting with its value. All GPUs there are is no number of them.
-    fn setting(&mut self, key: &str, value: Option<String>, word: &str) {
-        match value.or_else(|| self.value()) {
-            Some(all) if key == "tp" && all == "all" => {
-                self.tokens.push(Token::Unheard(format!("{word} {all}")));
-            }
-            Some(value) => self.tokens.push(Token::Word(format!("{key}={value}"))),
-            None => self.word(word),
-        }
-    }
-
-    /// `-fa`, `-fa on`, `--flash-attn off`.
-    fn flash(&mut self, value: Option<String>) {
-        let says = |next: &String| ["0", "1", "auto", "off", "on"].contains(&next.as_str());
-        match value.or_else(|| self.words.next_if(says)).as_deref() {
-            None | Some("1" | "on" | "true") => self.word("flash-attn"),
-            Some("auto") => self.tokens.push(Token::Unheard("flash-attn auto".to_owned())),
-            Some(_) => self.tokens.push(Token::Word("attention=none".to_owned())),
-        }
-    }
-
-    /// An index of packages is about one build.
-    fn index(&mut self, value: Option<String>) {
-        let Some(address) = value.or_else(|| self.value()) else { return };
-        match programs::build_of_index(&address) {
-            Some(build) => self.word(build),
-            None => self.tokens.push(Token::Open(address)),
-        }
-    }
-
-    /// An option that no table has. What follows may be its value, but not where it means something by itself.
-    fn unknown(&mut self, name: &str, has_value: bool, word: &str) -> Result<(), String> {
-        let names = |word: &str| name_of(word).is_some_and(|name| find(self.base, name).is_some());
-        let means = |word: &str| match self.named {
-            Some(own) => is_known(self.base, own, word),
-            None => names(word),
-        };
-        if !has_value && means(name) {
-            self.word(name);
-            return Ok(());
-        }
-        let next = self.words.peek().filter(|next| !has_value && !next.starts_with('-'));
-        if let Some(next) = next.filter(|next| means(next)) {
-            return Err(format!(
-                "{word} is no option that is known here; write {word}={next} where {next} is its value, or {next} before it"
-            ));
-        }
-        let said = match next.is_some() {
-            true => format!("{word} {}", self.words.next().unwrap_or_default()),
-            false => word.to_owned(),
-        };
-        self.tokens.push(Token::Open(said));
-        Ok(())
     }
 }
 
@@ -337,12 +346,8 @@ fn is_width_of_exl(word: &str) -> bool {
     word.strip_suffix("bpw").is_some_and(is_number)
 }
 
-fn add_nothing(follows: Follows, is_option: bool) -> bool {
-    follows == Follows::Nothing || follows == Follows::Word && !is_option
-}
-
 /// Whether a word means something behind the name of this framework.
-fn is_known(base: &RuleBase, framework: &Framework, word: &str) -> bool {
+pub(super) fn is_known(base: &RuleBase, framework: &Framework, word: &str) -> bool {
     let is_named = || {
         let name = name_of(word);
         name.is_some_and(|name| find(base, name).is_some() || generation(base, name).is_some())
@@ -373,7 +378,7 @@ fn without_extras(word: &str) -> String {
 }
 
 /// A name with the release behind it, or with the number of its generation: `flash-attn 3`.
-fn joined(base: &RuleBase, name: &str, word: &str) -> Option<String> {
+pub(super) fn joined(base: &RuleBase, name: &str, word: &str) -> Option<String> {
     let framework = find(base, name).map(|one| one.id.as_str());
     let is_named = framework.is_some() || kind_of(name) == Ok(Kind::Package) || name == "jetpack";
     let is_numbered = NUMBERED.contains(&framework.unwrap_or(name));
@@ -386,105 +391,7 @@ fn joined(base: &RuleBase, name: &str, word: &str) -> Option<String> {
 }
 
 /// One number, or several with commas between them.
-fn is_number(word: &str) -> bool {
+pub(super) fn is_number(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit())
         && word.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(words: &str) -> String {
-        let tokens = tokens(RuleBase::builtin(), &[words.to_owned()]).expect(words);
-        let text = |token: &Token| match token {
-            Token::Word(word) => word.clone(),
-            Token::Unheard(word) => format!("({word})"),
-            Token::Open(word) => format!("({word}?)"),
-        };
-        tokens.iter().map(text).collect::<Vec<_>>().join("|")
-    }
-
-    #[test]
-    fn options_are_read_as_they_stand_on_a_command_line() {
-        for (words, want) in [
-            ("vllm --quantization awq -tp 2", "vllm|quantization=awq|tp=2"),
-            ("vllm --kv-cache-dtype=fp8 --dtype half", "vllm|kv_cache=fp8|dtype=half"),
-            ("vllm --max-model-len 32768 awq", "vllm|(--max-model-len 32768)|awq"),
-            ("vllm --max-model-len 32768 0.8.5", "vllm|(--max-model-len 32768)|0.8.5"),
-            ("vllm max-model-len 32768, 0.8.5", "vllm|(max-model-len 32768)|0.8.5"),
-            ("vllm python 3.9 0.8.5", "vllm|(python 3.9)|0.8.5"),
-            ("vllm --enforce-eager 0.8.5", "vllm|(--enforce-eager)|0.8.5"),
-            ("llama.cpp --n-cpu-moe q4_k_m", "llama.cpp|(--n-cpu-moe)|q4_k_m"),
-            ("llama.cpp tensor-split 1,1 q8_0", "llama.cpp|(tensor-split 1,1)|q8_0"),
-            ("llama.cpp -ts 3 1 -fa on -ngl 99", "llama.cpp|(-ts 3 1)|flash-attn|(-ngl 99)"),
-            ("vllm driver 535 torch 2.6.0", "vllm|driver@535|torch@2.6.0"),
-            ("torch 2.5.0 jetpack 6.2", "torch@2.5.0|jetpack@6.2"),
-            ("flash-attn 3 bf16", "flash-attn-3|bf16"),
-            ("vllm 3", "vllm|3"),
-            ("vllm -- awq", "vllm|awq"),
-            ("sglang --speculative-algorithm EAGLE fp8", "sglang|eagle|fp8"),
-            ("transformers --load-in-4bit", "transformers|load-in-4bit"),
-        ] {
-            assert_eq!(read(words), want);
-        }
-    }
-
-    #[test]
-    fn options_that_no_table_has_are_open_with_their_values() {
-        for (words, want) in [
-            ("vllm --no-such-option", "vllm|(--no-such-option?)"),
-            ("vllm --no-such-option=awq fp16", "vllm|(--no-such-option=awq?)|fp16"),
-            ("vllm --no-such-option some-value fp16", "vllm|(--no-such-option some-value?)|fp16"),
-            ("vllm fp16 --no-such-option 3", "vllm|fp16|(--no-such-option 3?)"),
-        ] {
-            assert_eq!(read(words), want);
-        }
-        for words in ["vllm --no-such-option awq", "--no-such-option vllm"] {
-            let error = tokens(RuleBase::builtin(), &[words.to_owned()]);
-            assert!(error.is_err_and(|error| error.contains("write --no-such-option=")), "{words}");
-        }
-    }
-
-    #[test]
-    fn commands_are_read_as_they_are_pasted() {
-        for (words, want) in [
-            ("vllm serve Qwen/Qwen3-8B --port 8000", "vllm|Qwen/Qwen3-8B|(--port 8000)"),
-            (
-                "CUDA_VISIBLE_DEVICES=0,1 python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2",
-                "(CUDA_VISIBLE_DEVICES=0,1)|sglang|model=Qwen/Qwen3-8B|tp=2",
-            ),
-            (
-                "VLLM_USE_V1=0 VLLM_ATTENTION_BACKEND=XFORMERS vllm serve Qwen/Qwen3-8B",
-                "vllm|Qwen/Qwen3-8B|engine=v0|attention=XFORMERS",
-            ),
-            (
-                "llama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192",
-                "llama-cpp|model=Qwen3-8B-Q4_K_M.gguf|(-c 8192)",
-            ),
-            ("ollama run qwen3:8b", "ollama|qwen3:8b"),
-            (
-                "docker run --gpus all -p 8000:8000 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B",
-                "vllm@v0.11.0|wheel=docker|model=Qwen/Qwen3-8B",
-            ),
-            (
-                "docker run --gpus all lmsysorg/sglang:latest python3 -m sglang.launch_server --tp 8",
-                "sglang|wheel=docker|tp=8",
-            ),
-            ("pip install torch==2.7.1+cu128", "torch==2.7.1+cu128"),
-            (
-                "pip3 install torch torchvision --index-url https://download.pytorch.org/whl/cu128",
-                "torch|(torchvision)|cu128",
-            ),
-            ("uv pip install vllm[audio]==0.8.5", "vllm==0.8.5"),
-            (
-                "lmdeploy serve api_server internlm/internlm2_5-7b-chat --tp 2",
-                "lmdeploy|internlm/internlm2_5-7b-chat|tp=2",
-            ),
-        ] {
-            assert_eq!(read(words), want);
-        }
-        let error = tokens(RuleBase::builtin(), &["docker run nvidia/cuda nvidia-smi".to_owned()]);
-        assert!(error.is_err_and(|error| error.contains("name the framework")));
-    }
 }

@@ -3,11 +3,10 @@
 use warpscope_probes::releases;
 use warpscope_probes::rules::{Framework, RuleBase, Version};
 
-use super::meaning::settings;
+use super::meaning::{BARE, settings};
 use super::package::first_number;
 use crate::config::near;
-use crate::engine::Question;
-use crate::engine::vocabulary::plain;
+use crate::engine::vocabulary::{known, plain};
 
 /// `name==version` and `name@version`; a range is an error, since an answer is about one release.
 pub(super) fn split_version(token: &str) -> Result<(&str, Option<&str>), String> {
@@ -130,11 +129,36 @@ fn having<'a>(base: &'a RuleBase, word: &str) -> Option<&'a Framework> {
     own.filter(|own| has(own)).or_else(|| base.frameworks().iter().find(has))
 }
 
-pub(super) fn unknown_word(token: &str, framework: &Framework, questions: &[Question]) -> String {
-    let labels: Vec<_> = questions.iter().map(Question::words).collect();
-    format!(
-        "{token:?} is neither a configuration of {} nor a framework or a model (name its files with --model); configurations: {}",
-        framework.name,
-        labels.join("; ")
-    )
+/// The word that was probably meant by one that nobody knows: one of this framework, a build, or a framework. Names of models are so many
+/// that anything is near to one.
+pub(super) fn misspelt(base: &RuleBase, framework: &Framework, word: &str) -> Option<String> {
+    let said = plain(word);
+    let names = base.frameworks().iter().flat_map(|one| one.aliases.iter().chain([&one.id]));
+    let own = BARE.iter().flat_map(|key| known(base, &framework.id, key));
+    let mut words = own.chain(names.map(String::as_str));
+    words.find(|known| is_slip(&said, &plain(known))).map(str::to_owned)
 }
+
+/// Whether one word is the other but for a slip: a letter too many, too few, wrong or at another place, two in long words. In short ones only
+/// a letter that stands there twice. The first letter and the numbers are right, and a word in the plural is another.
+fn is_slip(said: &str, known: &str) -> bool {
+    let letters = |word: &str| word.chars().count();
+    let once = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.dedup();
+        letters
+    };
+    let digits = |word: &str| -> String { word.chars().filter(char::is_ascii_digit).collect() };
+    let is_plural = said.strip_suffix('s') == Some(known);
+    let is_alike = said.chars().next() == known.chars().next() && digits(said) == digits(known);
+    match letters(known).min(letters(said)) {
+        _ if is_plural || !is_alike || letters(said) > MOST_LETTERS => false,
+        0..3 => false,
+        3 => letters(said) == 4 && once(said) == once(known),
+        4..8 => strsim::osa_distance(said, known) == 1,
+        _ => strsim::osa_distance(said, known) <= 2,
+    }
+}
+
+/// Longer words are nobody's slip.
+const MOST_LETTERS: usize = 40;
