@@ -39,6 +39,17 @@ impl Pin {
             && !version.contains([',', '*', ' ', '<', '>']);
         single.then_some(version)
     }
+
+    /// The version that a fresh install takes, where that can be told: the only one, or the highest that is allowed.
+    pub fn taken(&self) -> Option<&str> {
+        let highest = || {
+            let mut parts = self.value.split(',').map(str::trim);
+            let most = parts.find_map(|part| part.strip_prefix("<="))?.trim();
+            let is_excluded = self.value.contains(&format!("!={most}"));
+            (!is_excluded && exists(&self.package, most) == Some(true)).then_some(most)
+        };
+        self.exact().or_else(highest)
+    }
 }
 
 /// One library in a published wheel.
@@ -185,6 +196,18 @@ pub fn release_on(framework: &str, date: &str) -> Option<&'static str> {
     published.map(|(version, _)| version).last()
 }
 
+/// The day a release of a framework was made.
+pub fn date_of(framework: &str, version: &Version) -> Option<&'static str> {
+    let is_it = |text: &str| text.parse().is_ok_and(|one| same(&one, version));
+    written(framework).find(|(text, _)| is_it(text)).map(|one| one.1)
+}
+
+/// The first release of a framework in the month that a date without a day names.
+pub fn first_of_month(framework: &str, date: &str) -> Option<&'static str> {
+    let Ok(Version::Date(_, _, 0)) = date.parse() else { return None };
+    written(framework).find(|(_, day)| day.starts_with(date)).map(|one| one.0)
+}
+
 /// The versions of a package that pip can install, with blanks between them; `None` where the package is not listed.
 fn installs(package: &str) -> Option<&'static str> {
     INSTALLS.iter().find(|row| row[0] == package).map(|row| row[1].as_str())
@@ -269,6 +292,17 @@ mod tests {
         assert_eq!(asked("vllm", "0.8.1", "xformers").as_deref(), Some("0.0.29.post2"));
         assert_eq!(asked("vllm", "99.0", "torch"), None);
         assert_eq!(asked("lmdeploy", "0.18.0", "torch"), None, "a range is no version");
+        let taken = |framework, version, package: &str| {
+            let pins = pins(framework, version);
+            pins.iter().find(|one| one.package == package).and_then(Pin::taken).map(str::to_owned)
+        };
+        // InternLM/lmdeploy@v0.9.1:requirements/runtime_cuda.txt: triton<=3.3.1,>=3.0.0.
+        assert_eq!(taken("lmdeploy", "0.9.1", "triton").as_deref(), Some("3.3.1"));
+        assert_eq!(
+            taken("unsloth", "2025.10.2", "triton"),
+            None,
+            "what is newest then is not known"
+        );
     }
 
     /// As `pip index versions ktransformers` lists them: 0.3.1 was tagged and never uploaded.
@@ -294,6 +328,9 @@ mod tests {
     fn a_date_stands_for_the_newest_release_of_its_time() {
         assert_eq!(release_on("vllm", "2025-03"), Some("0.8.2"));
         assert_eq!(release_on("vllm", "2025-03-19"), Some("0.8.1"));
+        assert_eq!(first_of_month("vllm", "2025-03"), Some("0.8.0"));
+        assert_eq!(first_of_month("vllm", "2025-03-19"), None);
+        assert_eq!(date_of("vllm", &"0.8.1".parse().expect("a version")), Some("2025-03-19"));
         assert_eq!(release_on("vllm", "2019-01"), None);
         assert_eq!(release_on("vllm", "0.8.1"), None);
         assert_eq!(release_on("nobody", "2025-03"), None);

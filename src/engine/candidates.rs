@@ -4,12 +4,14 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use warpscope_kernels::Sm;
+use warpscope_probes::releases;
 use warpscope_probes::rules::{
     DeviceFacts, Effect, Kind, MODELS, OTHER_MODEL, Part, Rule, RuleBase, Settings, Version,
     kind_of,
 };
 
 use super::age::Age;
+use super::builds::{is_about_torch, unlisted_torch};
 use super::defaults::without_defaults;
 use super::device::Device;
 use super::driver::{self, DRIVER};
@@ -70,7 +72,10 @@ impl<'a> Resolved<'a> {
             let selector = &rule.selector;
             selector.is_empty() || selector.matches(self.build.get_or_init(build)) == Some(true)
         };
-        device.against.iter().copied().filter(speaks).map(Candidate::against).collect()
+        // An image may bring what lets its CUDA run by an older driver.
+        let certain = self.question.config.get("wheel") != Some("docker");
+        let of_rule = |rule| Candidate { certain, ..Candidate::against(rule) };
+        device.against.iter().copied().filter(speaks).map(of_rule).collect()
     }
 
     /// The candidates that a compute capability does not rule out.
@@ -167,17 +172,20 @@ impl<'a> Plan<'a> {
         let framework = &self.question.framework;
         let uncommon = uncommon_model(self.base, framework, settings).is_some();
         let as_other = any_other_model(self.base, framework, settings);
+        let version = self.question.version.as_deref();
+        let unlisted = unlisted_torch(self.base, framework, version, settings).is_some();
         let mut candidates = Vec::new();
         let mut gather = |id: &str, version: Option<&Version>, settings: &Settings, own: bool| {
             for rule in self.base.rules_of(id) {
                 let (selected, within) =
-                    (rule.selector.matches(settings), rule.versions.contains(version));
+                    (rule.selector.matches(settings), is_within(rule, version));
                 if selected == Some(false) || within == Some(false) {
                     continue;
                 }
                 let named = !uncommon || rule.selector.has("model_type");
                 let whole = own && named && rule.selector.covers(settings);
-                let certain = selected.is_some() && within.is_some();
+                let open = unlisted && is_about_torch(self.base, rule);
+                let certain = selected.is_some() && within.is_some() && !open;
                 candidates.push(Candidate { rule, own, whole, certain });
             }
         };
@@ -190,6 +198,14 @@ impl<'a> Plan<'a> {
         candidates.sort_by_key(|one| (one.rule.stage, !one.own));
         candidates
     }
+}
+
+/// Whether a rule is about a release; about the day it was made where the rule counts by days.
+fn is_within(rule: &Rule, version: Option<&Version>) -> Option<bool> {
+    rule.versions.contains(version).or_else(|| {
+        let day = releases::date_of(&rule.framework, version?)?.parse().ok()?;
+        rule.versions.contains(Some(&day))
+    })
 }
 
 /// The model asked about, where this framework does not list it.

@@ -7,6 +7,7 @@ use warpscope_probes::rules::{Confidence, Effect, Rule};
 
 use super::age::is_stale;
 use super::answer::Answer;
+use super::builds::{TORCH_WHEEL, cuda_of_its_torch};
 use super::decision::DecidedBy;
 use super::verdict::Outcome;
 
@@ -59,8 +60,23 @@ fn might_stop(answer: &Answer<'_>) -> bool {
 
 /// Settings asked about that no rule behind the answer names.
 fn open_settings<'s>(answer: &'s Answer<'_>) -> impl Iterator<Item = (&'s str, &'s str)> {
-    let named = |key: &str| supporting(answer).any(|rule| rule.selector.has(key));
+    let config = &answer.question.config;
+    let is_of_torch =
+        config.get("cuda").is_some() && cuda_of_its_torch(config).as_deref() == config.get("cuda");
+    let named = move |key: &str| {
+        let key = if key == "cuda" && is_of_torch { TORCH_WHEEL } else { key };
+        supporting(answer).any(|rule| speaks_of(rule, key))
+    };
     answer.question.config.asked().filter(move |(key, _)| !named(key))
+}
+
+/// Whether a rule names a setting, or is one of the very package: its versions, or its build.
+fn speaks_of(rule: &Rule, key: &str) -> bool {
+    let own = match key.strip_suffix(".wheel") {
+        Some(package) => *rule.framework == *package && rule.selector.has("wheel"),
+        None => *rule.framework == *key,
+    };
+    own || rule.selector.has(key)
 }
 
 fn uncovered(answer: &Answer<'_>) -> Vec<String> {

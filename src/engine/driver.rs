@@ -1,17 +1,12 @@
 //! What a GPU's driver has against a build: rules of the driver hold for whatever runs on it.
 
-use std::cmp::Ordering;
-
 use warpscope_probes::releases;
 use warpscope_probes::rules::{ANY_VERSION, Rule, RuleBase, Settings, Version, build_of};
 
+use super::builds::{cuda_of_torch, cuda_of_wheel, image_cuda};
+
 /// The framework whose releases are those of the driver.
 pub(crate) const DRIVER: &str = "driver";
-
-/// The first torch whose wheel on PyPI is built with this CUDA; minor releases of CUDA need no other driver.
-///
-/// Source: `nvidia-cuda-runtime` in the package data of torch 1.13 to 2.15 on PyPI, 2026-11-28.
-const CUDA_OF_TORCH: &[(&str, &str)] = &[("1.13", "11.7"), ("2.1", "12.1"), ("2.11", "13.0")];
 
 /// Rules of this driver that speak against some build, or against all.
 pub(super) fn against<'a>(base: &'a RuleBase, driver: &Version) -> Vec<&'a Rule> {
@@ -43,9 +38,10 @@ fn cuda(framework: &str, version: Option<&str>, config: &Settings) -> Option<Str
     let named = said("torch.wheel").or_else(|| said("wheel"));
     match build.or(named) {
         None | Some("pypi") if said("platform").is_none_or(|one| one == "linux") => {
-            of_torch(&torch?).map(str::to_owned)
+            cuda_of_torch(&torch?).map(str::to_owned)
         }
-        Some(wheel) => of_wheel(wheel),
+        Some("docker") => image_cuda(framework, version?),
+        Some(wheel) => cuda_of_wheel(wheel),
         None => None,
     }
 }
@@ -53,24 +49,7 @@ fn cuda(framework: &str, version: Option<&str>, config: &Settings) -> Option<Str
 fn pinned_torch(framework: &str, version: &str) -> Option<String> {
     let pins = releases::pins(framework, version);
     let torch = pins.iter().find(|pin| pin.package == "torch")?;
-    torch.exact().map(str::to_owned)
-}
-
-fn of_torch(version: &str) -> Option<&'static str> {
-    let version: Version = version.split('+').next()?.parse().ok()?;
-    let is_since = |first: &str| {
-        first.parse().ok().and_then(|first| version.compare(&first)).is_some_and(Ordering::is_ge)
-    };
-    CUDA_OF_TORCH.iter().rev().find(|row| is_since(row.0)).map(|row| row.1)
-}
-
-/// `cu126` is built with CUDA 12.6.
-fn of_wheel(wheel: &str) -> Option<String> {
-    let digits = wheel.strip_prefix("cu").filter(|rest| rest.len() == 3)?;
-    digits
-        .bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| format!("{}.{}", &digits[..2], &digits[2..]))
+    torch.taken().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -87,7 +66,7 @@ mod tests {
     fn the_cuda_of_a_build_is_named_or_that_of_its_torch() {
         for (framework, version, config, want) in [
             ("torch", "2.0.1", &[][..], Some("11.7")),
-            ("torch", "2.10.0", &[], Some("12.1")),
+            ("torch", "2.10.0", &[], Some("12.8")),
             ("torch", "2.11.0", &[("wheel", "pypi")], Some("13.0")),
             ("torch", "2.7.0+cu118", &[], Some("11.8")),
             ("torch", "2.7.0", &[("wheel", "cu126")], Some("12.6")),
@@ -96,8 +75,9 @@ mod tests {
             // vllm@v0.20.0:requirements/cuda.txt asks for torch 2.11.0.
             ("vllm", "0.20.0", &[], Some("13.0")),
             ("vllm", "0.20.0", &[("wheel", "source")], None),
-            // The image brings NVIDIA's forward-compatibility package.
-            ("vllm", "0.20.0", &[("wheel", "docker")], None),
+            // vllm@v0.20.0:docker/Dockerfile, text-generation-inference@v1.3.4:Dockerfile.
+            ("vllm", "0.20.0", &[("wheel", "docker")], Some("13.0.2")),
+            ("sglang", "0.5.12", &[("wheel", "docker")], Some("13.0.1")),
             ("vllm", "0.20.0", &[("torch.wheel", "cu126")], Some("12.6")),
             ("llama-cpp", "6000", &[("cuda", "12.8")], Some("12.8")),
             ("llama-cpp", "6000", &[], None),

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use warpscope_probes::rules::{Effect, Report, Rule, STAGES, Stage};
 
 use super::answer::Answer;
+use super::builds::{is_about_torch, unlisted_torch};
 use super::composition::Weakened;
 use super::decision::DecidedBy;
+use super::driver::DRIVER;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
 use super::memory::{Memory, TooBig};
@@ -232,8 +234,20 @@ impl Explanation<'_> {
     }
 
     fn missing(&self, rule: &Rule) -> Vec<String> {
-        let Answer { version, matches, facts, .. } = self.answer;
-        missing(rule, *version, matches.settings(), facts)
+        let Answer { version, matches, facts, base, question, .. } = self.answer;
+        let mut missing = missing(rule, *version, matches.settings(), facts);
+        if *rule.framework == *DRIVER && question.framework != DRIVER && missing.is_empty() {
+            missing
+                .push("libraries of the image that let its CUDA run by an older driver".to_owned());
+        }
+        if is_about_torch(base, rule) {
+            let version = question.version.as_deref();
+            let build = unlisted_torch(base, &question.framework, version, matches.settings());
+            missing.extend(build.map(|build| {
+                format!("code in torch {build}, a build that is in no list of PyTorch's releases,")
+            }));
+        }
+        missing
     }
 
     /// Whether a rule has a say in the answer: that a part works has none where something else decides.

@@ -105,7 +105,12 @@ impl<'a> RuleMatches<'a> {
                 .then(|| (*one, self.settings().with(&one.rule.route)))
         };
         let next = known().find_map(sends)?;
-        let stopped = known().any(|one| one.blocks() && one.rule.stage <= next.0.rule.stage);
+        // What `auto` means is settled before anything that does not depend on it.
+        let settles =
+            |key| next.0.rule.effect == Effect::Resolves && next.0.rule.route.get(key).is_some();
+        let waits = |one: &RuleMatch<'_>| settles("dtype") && !one.rule.selector.has("dtype");
+        let stops = |one: &RuleMatch<'_>| one.blocks() && one.rule.stage <= next.0.rule.stage;
+        let stopped = known().any(|one| stops(one) && !waits(one));
         (!stopped).then_some(next)
     }
 

@@ -3,6 +3,7 @@
 mod age;
 mod answer;
 mod assumptions;
+pub(crate) mod builds;
 mod built_for;
 mod candidates;
 mod composition;

@@ -15,6 +15,7 @@ use warpscope_probes::rules::{
     ANY_VERSION, Effect, Framework, Kind, RuleBase, Settings, Stage, kind_of,
 };
 
+use super::builds::{TORCH, triton_of_torch};
 use super::installed::{is_compiled_here, is_other_build, target_coverage};
 use super::question::{Origin, Question};
 use super::target::Target;
@@ -59,15 +60,14 @@ pub(super) fn without_pins(question: &Question) -> Question {
     Question { config, ..question.clone() }
 }
 
-/// Packages with the one version that fits a release: those it pins, and those its torch does.
+/// Packages with the one version that a fresh install of a release takes: those it pins, and those its torch does.
 fn pinned(framework: &str, version: &str) -> Vec<(String, String)> {
-    let exact = |pin: Pin| Some((pin.package.clone(), pin.exact()?.to_owned()));
+    let taken = |pin: Pin| Some((pin.package.clone(), pin.taken()?.to_owned()));
     let mut all: Vec<_> =
-        releases::pins(framework, version).into_iter().filter_map(exact).collect();
-    if let Some(torch) = all.iter().find(|one| one.0 == "torch").map(|one| one.1.clone()) {
-        let below = releases::pins("torch", &torch).into_iter().filter_map(exact);
-        let new: Vec<_> = below.filter(|(name, _)| all.iter().all(|one| one.0 != *name)).collect();
-        all.extend(new);
+        releases::pins(framework, version).into_iter().filter_map(taken).collect();
+    let torch = all.iter().find(|one| one.0 == TORCH).and_then(|one| triton_of_torch(&one.1));
+    if let Some(triton) = torch.filter(|_| all.iter().all(|one| one.0 != "triton")) {
+        all.push(("triton".to_owned(), triton.to_owned()));
     }
     all.retain(|(name, _)| kind_of(name) == Ok(Kind::Package));
     all

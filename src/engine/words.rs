@@ -118,6 +118,15 @@ pub(super) fn has(
     words.join(", ")
 }
 
+/// What of a version is missing, where it was not given or counts otherwise than the rule.
+fn missing_version(rule: &Rule, given: Option<&Version>) -> String {
+    match given {
+        None => format!("{} version", rule.framework),
+        Some(Version::Date(..)) => format!("release of {} of that date", rule.framework),
+        Some(Version::Release(_)) => format!("date of that {} release", rule.framework),
+    }
+}
+
 /// Facts a rule needs that are unknown.
 pub(super) fn missing(
     rule: &Rule,
@@ -130,7 +139,7 @@ pub(super) fn missing(
     let mut need = |lacking: bool, what: String| missing.extend(lacking.then_some(what));
     let package = settings.get(&rule.framework).map(|text| text.parse::<Version>().ok());
     let given = package.as_ref().map_or(version, Option::as_ref);
-    need(rule.versions.contains(given).is_none(), format!("{} version", rule.framework));
+    need(rule.versions.contains(given).is_none(), missing_version(rule, given));
     for (key, choice) in rule.selector.iter() {
         let Choice::Within(range) = choice else { continue };
         let given: Option<Version> = settings.get(key).and_then(|text| text.parse().ok());

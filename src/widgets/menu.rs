@@ -99,12 +99,12 @@ impl<'a> Menu<'a> {
             buffer.set_style(line, style);
             let text = Rect { width: inner.width.saturating_sub(bar_width), ..line };
             let note = self.notes.get(at).filter(|note| !note.is_empty());
-            let note_width = note.map_or(0, |note| text_width(note) + GAP);
+            let note_width = note.map_or(0, |note| text_width(note) + GAP + bar_width);
             let mut pen = look.pen(buffer, text);
             pen.elide(row, text.width.saturating_sub(note_width), style);
             if let Some(note) = note {
                 let role = if selected { style } else { look.style(Role::Key) };
-                pen.skip_to_last(text_width(note)).put(note, role);
+                pen.skip_to_last(text_width(note) + bar_width).put(note, role);
             }
             hits.add(line, Hit::Row(at));
         }

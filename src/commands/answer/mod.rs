@@ -2,6 +2,7 @@
 
 pub(crate) mod findings;
 pub(crate) mod model;
+pub(crate) mod month;
 pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
@@ -84,8 +85,14 @@ impl Request {
 
     /// What a question gets for an answer on a GPU.
     pub(crate) fn answer(&self, base: &RuleBase, gpu: &Target, question: &Question) -> Verdict {
-        let about = self.assumptions.about(base, gpu, question);
-        doubted(evaluate(base, gpu, question, &about), &self.said.open)
+        let answer = |question: &Question| {
+            let about = self.assumptions.about(base, gpu, question);
+            doubted(evaluate(base, gpu, question, &about), &self.said.open)
+        };
+        match self.said.months.iter().find_map(|month| month.first_of(question)) {
+            Some(first) => month::of_both(answer(question), answer(&first)),
+            None => answer(question),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ impl Asked<'_> {
             return kind.map_or(Ok(()), |kind| self.say("model_type", kind));
         }
         if let Some((key, value)) = meaning::anywhere(base, &self.framework.id, token) {
-            return self.say(key, value);
+            return self.say_setting(base, key, value);
         }
         if self.take_model(base, token)? || self.take_switched(base, token)? {
             return Ok(());

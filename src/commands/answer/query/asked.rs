@@ -1,6 +1,6 @@
 //! One framework that was named, and how the words behind it narrow its configurations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpscope_probes::releases;
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, build_of, kind_of};
@@ -13,6 +13,8 @@ use super::word::{
     check_version, find, generation, is_release, own_version, split_version, unknown_framework,
     without_v,
 };
+use crate::commands::answer::month::Month;
+use crate::engine::builds::TORCH;
 use crate::engine::vocabulary::{has_width, is_width, meant, plain};
 use crate::engine::{DRIVER, Origin, Question};
 
@@ -20,12 +22,20 @@ use crate::engine::{DRIVER, Origin, Question};
 pub(super) struct Asked<'a> {
     pub(super) framework: &'a Framework,
     /// The name it was called by, whose releases may be those of a package around it.
-    name: String,
+    pub(super) name: String,
     pub(super) rows: Rows,
     /// Settings that were named, which no later word may contradict.
     pub(super) said: BTreeMap<String, String>,
-    /// Whether its build was only implied by its CUDA.
-    pub(super) implied_wheel: bool,
+    /// Keys of settings that only follow from others.
+    pub(super) implied: BTreeSet<String>,
+    /// Whether the word before was a torch.
+    pub(super) is_behind_torch: bool,
+    /// Whether its kernels in Triton were named.
+    pub(super) has_triton: bool,
+    /// What was said and changes no verdict.
+    pub(super) unheard: Vec<String>,
+    /// The month that was named for its release.
+    pub(super) month: Option<Month>,
     /// Words that qualify others, which are read first.
     later: Vec<String>,
     /// The driver of the GPUs.
@@ -34,8 +44,6 @@ pub(super) struct Asked<'a> {
     pub(super) models: Vec<String>,
     /// Whether the GPUs are said to be Jetsons.
     pub(super) is_jetson: bool,
-    /// What was said and changes no verdict.
-    pub(super) unheard: Vec<String>,
     /// What was said, may change the verdict, and no rule speaks of.
     pub(super) open: Vec<String>,
 }
@@ -71,12 +79,15 @@ impl<'a> Asked<'a> {
             name: name.to_owned(),
             rows: Rows(questions),
             said: BTreeMap::new(),
-            implied_wheel: false,
+            implied: BTreeSet::new(),
+            is_behind_torch: false,
+            has_triton: false,
+            unheard: Vec::new(),
+            month: None,
             later: Vec::new(),
             driver: None,
             models: Vec::new(),
             is_jetson: false,
-            unheard: Vec::new(),
             open: Vec::new(),
         };
         if let Some(number) = number {
@@ -87,7 +98,11 @@ impl<'a> Asked<'a> {
     }
 
     /// The release that is asked about, and the build behind it: `2.7.0+cu128`. Without one, that of a package that brings its own copy.
-    fn take_release(&mut self, base: &RuleBase, version: Option<&str>) -> Result<(), String> {
+    pub(super) fn take_release(
+        &mut self,
+        base: &RuleBase,
+        version: Option<&str>,
+    ) -> Result<(), String> {
         let build = version.and_then(|version| self.build(version)).map(str::to_ascii_lowercase);
         let version = match build {
             Some(_) => version.map(|version| version.split('+').next().unwrap_or(version)),
@@ -96,7 +111,7 @@ impl<'a> Asked<'a> {
         if let Some(version) = own_version(self.framework, &self.name, version)? {
             self.set_version(base, version)?;
         }
-        build.map_or(Ok(()), |build| self.say("wheel", &build))
+        build.map_or(Ok(()), |build| self.say_setting(base, "wheel", &build))
     }
 
     /// The build behind a release: of torch any, of others those of CUDA.
@@ -108,6 +123,7 @@ impl<'a> Asked<'a> {
     /// A date stands for the newest release of its time, where the releases are known. Rows about another generation are dropped.
     fn set_version(&mut self, base: &RuleBase, version: &str) -> Result<(), String> {
         let version = without_v(version);
+        self.month = Month::of(&self.framework.id, version);
         let version = releases::release_on(&self.framework.id, version).unwrap_or(version);
         check_version(version)?;
         let framework = self.framework;
@@ -115,6 +131,7 @@ impl<'a> Asked<'a> {
         let fits = self
             .rows
             .narrow(|question| !package::is_of_another_generation(base, question, version));
+        self.take_cuda_of_its_time(base, version);
         self.rows.narrow(|question| package::is_shown(base, question, version));
         for question in &mut self.rows.0 {
             question.label = question.label.take().filter(|_| fits);
@@ -149,6 +166,8 @@ impl<'a> Asked<'a> {
         self.open[before..].iter_mut().filter(|open| *open == token).for_each(|open| {
             typed.clone_into(open);
         });
+        let name = split_version(token)?.0.split('=').next().unwrap_or(token);
+        self.is_behind_torch = find(base, name).is_some_and(|one| one.id == TORCH);
         Ok(taken)
     }
 
@@ -161,6 +180,10 @@ impl<'a> Asked<'a> {
         }
         if is_release(token) {
             return self.take_release(base, Some(token)).map(|()| true);
+        }
+        if let Some(major) = token.strip_prefix("cu").filter(|one| ["11", "12", "13"].contains(one))
+        {
+            return self.say_package(base, "cuda", major).map(|()| true);
         }
         let is_late = is_width(token) || meaning::is_noun_of_build(token);
         if is_late || meaning::is_kernel_and_format(base, self.framework, token) {
@@ -176,6 +199,7 @@ impl<'a> Asked<'a> {
         later.sort_by_key(|word| is_width(word));
         later.retain(|word| !(meaning::is_noun_of_build(word) && self.said.contains_key("wheel")));
         later.iter().try_for_each(|word| self.take_word(base, word).map(drop))?;
+        self.finish_builds(base)?;
         self.finish_cache(base)
     }
 
@@ -223,7 +247,7 @@ impl<'a> Asked<'a> {
         }
         let (key, value) = meaning::value(base, &self.framework.id, named, value);
         check(base, &self.framework.id, key, value)?;
-        self.say(key, value)
+        self.say_setting(base, key, value)
     }
 
     /// A word that a row says of itself, a setting without its name, or what holds of any framework.
@@ -237,7 +261,7 @@ impl<'a> Asked<'a> {
         }
         let known = self.known_format(base, token);
         if let Some(known) = known.or_else(|| meaning::build(base, &self.framework.id, token)) {
-            return self.say(known.0, known.1).map(|()| true);
+            return self.say_setting(base, known.0, known.1).map(|()| true);
         }
         let is_package = find(base, token).is_some_and(|one| kind_of(&one.id) == Ok(Kind::Package));
         if !is_package && self.rows.narrow(|question| says(question, token)) {
@@ -245,8 +269,11 @@ impl<'a> Asked<'a> {
             return Ok(true);
         }
         match &self.settings(base, token)[..] {
-            [] if find(base, token).is_some() || generation(base, token).is_some() => Ok(false),
+            [] if find(base, token).is_some() || generation(base, token).is_some() => {
+                Ok(self.take_part(base, token))
+            }
             [] => self.take_anything(base, token).map(|()| true),
+            [(key, value)] => self.say_setting(base, key, value).map(|()| true),
             readings => self.say_any(readings).map(|()| true),
         }
     }
@@ -321,7 +348,7 @@ impl<'a> Asked<'a> {
         if self.is_facet(key, value)? {
             return Ok(());
         }
-        self.forget_implied(key, value);
+        self.forget_implied(key);
         self.note(key, value)?;
         self.rows.set(key, value, self.said.contains_key("quantization"))
     }

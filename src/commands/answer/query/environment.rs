@@ -29,48 +29,16 @@ impl Asked<'_> {
         let names = |question: &Question| question.config.get(id).is_some();
         let in_row = self.rows.0.iter().any(names);
         let is_part = in_row || package::belongs_to(base, self.framework, id);
-        if kind_of(id) != Ok(Kind::Package) || !is_part || *id == self.framework.id {
+        if *id == self.framework.id {
+            return self.take_alias(base, name, version);
+        }
+        if kind_of(id) != Ok(Kind::Package) || !is_part {
             return Ok(false);
         }
         if !package::is_library(id) || package::is_setting(base, self.framework, id) {
             self.rows.narrow(names);
         }
         self.say_package(base, id, version).map(|()| true)
-    }
-
-    pub(super) fn say_package(
-        &mut self,
-        base: &RuleBase,
-        id: &str,
-        version: &str,
-    ) -> Result<(), String> {
-        self.say(id, version)?;
-        let major = version.split('.').next().unwrap_or(version);
-        let wheels = [format!("cu{}", version.replace('.', "")), format!("cuda{major}")];
-        let known = |wheel: &&String| knows(base, &self.framework.id, "wheel", wheel);
-        match wheels.iter().find(known).filter(|_| id == "cuda") {
-            Some(wheel) => self.imply_wheel(wheel),
-            None => Ok(()),
-        }
-    }
-
-    /// The build that is named after a CUDA, unless another was named that may hold any: `docker`.
-    fn imply_wheel(&mut self, wheel: &str) -> Result<(), String> {
-        match self.said.get("wheel") {
-            Some(said) if !is_named_after_cuda(said) => Ok(()),
-            said => {
-                self.implied_wheel = said.is_none();
-                self.say("wheel", wheel)
-            }
-        }
-    }
-
-    /// Forgets a build that was only implied, where one is named that may hold any CUDA.
-    pub(super) fn forget_implied(&mut self, key: &str, value: &str) {
-        if key == "wheel" && self.implied_wheel && !is_named_after_cuda(value) {
-            self.said.remove(key);
-            self.implied_wheel = false;
-        }
     }
 
     pub(super) fn take_driver(&mut self, version: &str) -> Result<(), String> {
@@ -101,8 +69,4 @@ impl Asked<'_> {
             false => self.say("platform", "jetson"),
         }
     }
-}
-
-fn is_named_after_cuda(wheel: &str) -> bool {
-    wheel.starts_with("cu")
 }

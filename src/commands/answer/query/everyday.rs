@@ -17,7 +17,7 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("torch@2.6.0+rocm6.2", "torch 2.6.0", "wheel=rocm"),
     ("torch@2.5.1+cu123", "torch 2.5.1", "wheel=cu123"),
     ("torch 2.7.0 cuda 12.8", "torch 2.7.0", "cuda=12.8 wheel=cu128"),
-    ("vllm 0.6.3+cu118", "vllm 0.6.3", "wheel=cu118"),
+    ("vllm 0.6.3+cu118", "vllm 0.6.3", "torch.wheel=cu118 cuda=11.8"),
     // Packages that a framework runs with.
     ("vllm 0.8.5 cuda 12.8 torch 2.6.0", "vllm 0.8.5", "cuda=12.8 torch=2.6.0"),
     (
@@ -176,7 +176,59 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("comfyui docker cuda 12.6", "comfyui", "cuda=12.6 wheel=docker"),
     ("comfyui cuda 12.6 docker", "comfyui", "cuda=12.6 wheel=docker"),
     ("faster-whisper-xxl r245.2 float16", "ctranslate2 4.4.0", "compute_type=float16"),
-    ("vllm cu118", "vllm 0.33.0", "wheel=cu118"),
+    ("vllm cu118", "vllm 0.33.0", "torch.wheel=cu118 cuda=11.8"),
+    ("vllm 0.15.1 cu130 torch 2.9.1", "vllm 0.15.1", "wheel=cu130 torch=2.9.1 torch.wheel=cu130"),
+    ("lmdeploy 0.10.0 cu128", "lmdeploy 0.10.0", "wheel=cu128"),
+    // A build behind a torch is torch's, and gives its CUDA to whom it matters.
+    (
+        "transformers 4.57.0 torch 2.7.1 cu128 fp16 sdpa",
+        "transformers 4.57.0",
+        "torch=2.7.1 torch.wheel=cu128 cuda=12.8",
+    ),
+    ("comfyui torch 2.7.0 cu128", "comfyui", "torch=2.7.0 torch.wheel=cu128"),
+    ("comfyui cu128 torch 2.7.0", "comfyui", "torch=2.7.0 torch.wheel=cu128"),
+    ("vllm 0.15.1 torch 2.9.1 cu130", "vllm 0.15.1", "torch=2.9.1 torch.wheel=cu130"),
+    ("xformers 0.0.31 torch 2.7.1 cu128", "xformers 0.0.31", "torch=2.7.1 torch.wheel=cu128"),
+    (
+        "bitsandbytes 0.49.1 nf4 torch 2.10.0 cu128",
+        "bitsandbytes 0.49.1",
+        "cuda=12.8 torch=2.10.0 torch.wheel=cu128",
+    ),
+    ("bitsandbytes 0.45.5 windows torch 2.8 cu129", "bitsandbytes 0.45.5", "cuda=12.9"),
+    ("flash-attn 2.8.3 torch 2.7.1+cu128", "flash-attn 2.8.3", "cuda=12.8 torch=2.7.1+cu128"),
+    ("comfyui torch 2.7.0 cuda 12.8", "comfyui", "cuda=12.8 torch.wheel=cu128"),
+    ("sageattention cu128", "sageattention", "cuda=12.8 torch.wheel=cu128"),
+    ("jax cu124", "jax", "cuda=12.4 wheel=cuda12"),
+    // The wheel of torch and the toolkit beside it differ.
+    ("unsloth 2025.3 cu124 cuda 12.8 torch 2.6.0", "unsloth", "torch.wheel=cu124 cuda=12.8"),
+    ("torch 2.6.0 cu124 cuda 12.8", "torch 2.6.0", "wheel=cu124 cuda=12.8"),
+    ("sageattention source cuda 12.8 torch 2.6 cu124", "sageattention", "cuda=12.8"),
+    // A torch that is named gives the CUDA of its wheel on PyPI.
+    ("bitsandbytes 0.43.3 torch 2.4.0", "bitsandbytes 0.43.3", "cuda=12.1 torch=2.4.0"),
+    ("flash-attn 2.7.4 torch 2.6.0", "flash-attn 2.7.4", "cuda=12.4"),
+    // So does the time of a release where its rows are younger.
+    ("bitsandbytes 0.39.1 nf4", "bitsandbytes 0.39.1", "quantization=nf4"),
+    ("bitsandbytes 0.43.3 nf4 torch 2.4.0", "bitsandbytes 0.43.3", "cuda=12.1"),
+    ("torch nightly cu128", "torch", "wheel=nightly"),
+    ("comfyui 2025-02 torch nightly cu128", "comfyui", "torch.wheel=nightly"),
+    // Names behind a framework that are parts of it.
+    ("mistral.rs 0.4.0 source cuda cudnn bf16", "mistralrs 0.4.0", "dtype=bf16 wheel=source"),
+    ("mlc-llm q4f16_1 cuda", "mlc-llm", "quantization=q4f16_1"),
+    ("comfyui bf16 triton torch 2.5.1", "comfyui", "dtype=bf16 torch=2.5.1 triton=3.1.0"),
+    ("unsloth triton torch 2.7.1", "unsloth", "triton=3.3.1"),
+    ("xformers 0.0.24 memory_efficient_attention bf16", "xformers 0.0.24", "dtype=bf16"),
+    ("mamba-ssm 2.0.3 mamba2 causal-conv1d", "mamba 2.0.3", ""),
+    ("jax 0.3.25 jaxlib 0.3.25", "jax 0.3.25", ""),
+    ("transformers 4.55.0 mxfp4 transformers", "transformers 4.55.0", "quantization=mxfp4"),
+    // Release files.
+    (
+        "llama.cpp b10853 windows cuda 12.4",
+        "llama-cpp b10853",
+        "cuda=12.4 platform=windows wheel=prebuilt",
+    ),
+    ("llama.cpp win-cuda-13.3", "llama-cpp", "cuda=13.3 platform=windows wheel=prebuilt"),
+    ("koboldcpp 1.85 cu12 windows", "koboldcpp 1.85", "cuda=12 wheel=prebuilt"),
+    ("koboldcpp_cu12.exe", "koboldcpp", "cuda=12 wheel=prebuilt"),
     ("xformers windows", "xformers", "platform=windows"),
     ("tgi Windows", "tgi 3.3.7", "platform=windows"),
     ("torch torch.compile", "torch 2.15.0", "feature=torch_compile"),
@@ -251,9 +303,8 @@ fn words_that_exclude_each_other_contradict() {
 #[test]
 fn two_frameworks_stay_two_questions() {
     for (words, second) in [
-        (["vllm", "transformers"], "transformers"),
         (["vllm", "sglang@0.5.0"], "sglang 0.5.0"),
-        (["sglang", "torch"], "torch"),
+        (["vllm", "vllm@0.9.0"], "vllm 0.9.0"),
         (["transformers", "vllm@0.9.0"], "vllm 0.9.0"),
         (["torch", "transformers@4.50.0"], "transformers 4.50.0"),
         (["cuda", "torch@2.6.0"], "torch 2.6.0"),
@@ -367,4 +418,37 @@ fn the_option_means_what_the_word_does() {
     assert!(asked(&["vllm", "fp16"], "bf16").is_err_and(|error| error.contains("contradict")));
     let rows = asked(&[], "nvfp4").expect("rows");
     assert!(rows.iter().any(|row| row.framework == "vllm"));
+}
+
+#[test]
+fn what_follows_a_torch_is_not_the_framework_s_own() {
+    for words in ["comfyui torch 2.7.0 cu128", "vllm 0.15.1 torch 2.9.1 cu130"] {
+        let lines = ask(&words.split(' ').collect::<Vec<_>>()).expect("rows");
+        assert!(lines.iter().all(|line| !line.contains(" wheel=")), "{lines:?}");
+    }
+    let old = ask(&["bitsandbytes@0.43.3", "nf4"]).expect("rows");
+    let is_of_its_time = |line: &String| line.contains("cuda=11.8") || line.contains("cuda=12.1");
+    assert!(!old.is_empty() && old.iter().all(is_of_its_time), "{old:?}");
+    let lines = ask(&["unsloth@2025.2.1"]).expect("rows");
+    assert!(lines.iter().all(|line| !line.contains("triton=")), "{lines:?}");
+    let lines = ask(&["jax@0.3.25"]).expect("rows");
+    assert!(lines.len() == 1 && lines[0].contains("wheel=cuda11"), "{lines:?}");
+}
+
+#[test]
+fn parts_of_a_framework_open_no_question() {
+    for (words, framework) in [
+        ("mlc-llm q4f16_1 cuda", "mlc-llm"),
+        ("comfyui triton torch 2.5.1", "comfyui"),
+        ("aphrodite 0.6.5 flashinfer", "aphrodite"),
+        ("mamba-ssm 2.0.3 mamba2", "mamba"),
+        ("jax 0.2.25 jaxlib 0.1.74", "jax"),
+        ("transformers 4.55.0 training transformers", "transformers"),
+        ("vllm transformers", "vllm"),
+        ("sglang torch", "sglang"),
+    ] {
+        let lines = ask(&words.split(' ').collect::<Vec<_>>()).expect(words);
+        let of_it = |line: &String| line.split(' ').next() == Some(framework);
+        assert!(lines.iter().all(of_it), "{words}: {lines:?}");
+    }
 }

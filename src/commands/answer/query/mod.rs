@@ -5,6 +5,7 @@
 
 mod anything;
 mod asked;
+mod builds;
 mod environment;
 mod facets;
 mod fillers;
@@ -14,6 +15,7 @@ mod model;
 mod names;
 mod options;
 mod package;
+mod parts;
 mod programs;
 mod queue;
 mod rows;
@@ -32,6 +34,7 @@ use self::meaning::{known_format, number_format};
 pub(crate) use self::options::is_option;
 use self::tokens::{Token, name_of, tokens};
 use self::word::{check_version, find};
+use super::month::Month;
 use crate::engine::{Assumptions, DRIVER, Question, distinct};
 
 /// What was typed.
@@ -59,6 +62,8 @@ pub(crate) struct Read {
     pub(crate) unheard: Vec<String>,
     /// Of it, what may change a verdict.
     pub(crate) open: Vec<String>,
+    /// Months that were named for releases.
+    pub(crate) months: Vec<Month>,
 }
 
 impl Read {
@@ -144,7 +149,10 @@ impl Read {
                     continue;
                 }
                 Token::Open(word) => {
-                    self.leave_open(word);
+                    let taken = asked.last_mut().map(|one| one.take_nightly(&word)).transpose()?;
+                    if taken != Some(true) {
+                        self.leave_open(word);
+                    }
                     continue;
                 }
             };
@@ -205,6 +213,7 @@ impl Read {
         one.driver.map_or(Ok(()), |driver| self.set_driver(&driver))?;
         self.is_jetson |= one.is_jetson;
         self.unheard.extend(one.unheard);
+        self.months.extend(one.month);
         one.open.into_iter().for_each(|word| self.leave_open(word));
         for question in one.rows.0 {
             if !self.questions.iter().any(|old| old.is_same(&question)) {

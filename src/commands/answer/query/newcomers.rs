@@ -230,7 +230,6 @@ fn a_model_and_a_format_are_a_packed_copy_of_it() {
     for (words, model, format) in [
         ("vllm Qwen2.5-7B-Instruct awq", "Qwen2.5-7B-Instruct-AWQ", "awq"),
         ("llama.cpp Qwen3-32B q6_k gguf", "Qwen3-32B-GGUF:Q6_K", "q6_k"),
-        ("vllm DeepSeek-R1 w4a16", "DeepSeek-R1-W4A16", "w4a16"),
         ("mlc-llm Qwen3-30B-A3B q4f16_1", "Qwen3-30B-A3B in q4f16_1", "q4f16_1"),
         // That is what people call its own format.
         ("sglang MiniMax-M2.5 fp8", "MiniMax-M2.5", "fp8_block"),

@@ -44,10 +44,19 @@ pub(super) fn belongs_to(base: &RuleBase, framework: &Framework, package: &str) 
 
 /// Whether one of its rules or settings names the package, or its release asks for it.
 fn runs_with(base: &RuleBase, framework: &Framework, package: &str) -> bool {
-    let by_rule = || base.rules_of(&framework.id).any(|rule| rule.selector.has(package));
+    is_setting(base, framework, package) || is_named(base, framework, package)
+}
+
+fn is_named(base: &RuleBase, framework: &Framework, package: &str) -> bool {
     let newest = framework.version.as_deref().unwrap_or_default();
-    let by_pin = || releases::pins(&framework.id, newest).iter().any(|pin| pin.package == package);
-    by_rule() || is_setting(base, framework, package) || by_pin()
+    base.rules_of(&framework.id).any(|rule| rule.selector.has(package))
+        || releases::pins(&framework.id, newest).iter().any(|pin| pin.package == package)
+}
+
+/// Whether its rules, its rows or its newest release speak of a package.
+pub(super) fn speaks_of(base: &RuleBase, framework: &Framework, package: &str) -> bool {
+    let mut rows = base.configs().iter().filter(|row| row.framework == framework.id);
+    rows.any(|row| row.settings.get(package).is_some()) || is_named(base, framework, package)
 }
 
 /// Whether a package is a way to run the framework, which chooses rows, and not only what it is built on.

@@ -141,6 +141,23 @@ pub(super) fn cuda_of(part: &str) -> Option<String> {
     }
 }
 
+/// What the name of a release file for one CUDA says: `win-cuda-12.4`, `koboldcpp_cu12.exe`.
+pub(super) fn release_file(word: &str) -> Option<Vec<String>> {
+    let word = word.to_ascii_lowercase();
+    let word = word.trim_end_matches(".exe").trim_end_matches(".zip");
+    let number = |text: &str| {
+        let text = text.trim_start_matches("cu");
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        (end > 0).then(|| format!("cuda@{}", &text[..end]))
+    };
+    if let Some((_, cuda)) = word.split_once("win-cuda-") {
+        return Some(vec!["windows".to_owned(), number(cuda)?, "prebuilt".to_owned()]);
+    }
+    let (name, cuda) = word.split_once("_cu")?;
+    (name == "koboldcpp")
+        .then(|| Some(vec![name.to_owned(), number(cuda)?, "prebuilt".to_owned()]))?
+}
+
 /// The build that an address of a package index is about: `https://download.pytorch.org/whl/cu128`.
 pub(super) fn build_of_index(address: &str) -> Option<&str> {
     let last = address.trim_end_matches('/').rsplit('/').next()?;

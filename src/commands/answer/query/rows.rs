@@ -48,6 +48,9 @@ impl Rows {
         let named = |one: &Question| one.config.get(key) == Some(value);
         if is_environment(key) {
             self.narrow(|one| !is_another_build(one, key, value));
+            if key == "wheel" && value != "source" {
+                self.forget_list();
+            }
             return self.put(key, value);
         }
         if self.0.iter().any(named) {
@@ -57,6 +60,33 @@ impl Rows {
             return Ok(());
         }
         self.put(key, value)
+    }
+
+    /// Drops the list that rows compile for: a build of its makers has its own.
+    fn forget_list(&mut self) {
+        for question in self.0.iter_mut().filter(|one| one.config.get("wheel") == Some("source")) {
+            question.config = question.config.without(&["arch_list"]);
+        }
+    }
+
+    /// Replaces what some rows say of themselves, in their labels too.
+    pub(super) fn replace(&mut self, key: &str, value: &str, is_one: impl Fn(&Question) -> bool) {
+        for question in self.0.iter_mut().filter(|one| is_one(one)) {
+            let Some(before) = question.config.get(key).map(str::to_owned) else { continue };
+            // What cannot be set is left as it was.
+            if question.config.set(key, value).is_ok() {
+                let label = question.label.take();
+                let label = label.and_then(|label| without(&label, key, Some(&before)));
+                question.label = label.map(|label| with_setting(&label, key, value));
+            }
+        }
+        let mut kept: Vec<Question> = Vec::new();
+        for question in self.0.drain(..) {
+            if !kept.iter().any(|old| old.is_same(&question)) {
+                kept.push(question);
+            }
+        }
+        self.0 = kept;
     }
 
     /// Says it in every question; of those that are the same then, the one that said it before stays.
@@ -71,10 +101,7 @@ impl Rows {
             question.config.set(key, value)?;
             let label = question.label.take();
             let label = label.and_then(|label| without(&label, key, before.as_deref()));
-            question.label = label.map(|label| {
-                let dot = if label.is_empty() { "" } else { " · " };
-                format!("{label}{dot}{key} {value}")
-            });
+            question.label = label.map(|label| with_setting(&label, key, value));
         }
         if !others.is_empty() {
             self.0.retain(|one| said.contains(one) || !said.iter().any(|old| old.is_same(one)));
@@ -121,6 +148,11 @@ fn is_another_build(question: &Question, key: &str, value: &str) -> bool {
     let only = question.config.iter().all(|(own, _)| is_environment(own));
     BUILD.contains(&key)
         && question.config.get(key).is_some_and(|own| own != value && (only || own != USUAL_BUILD))
+}
+
+fn with_setting(label: &str, key: &str, value: &str) -> String {
+    let dot = if label.is_empty() { "" } else { " · " };
+    format!("{label}{dot}{key} {value}")
 }
 
 /// A label without the part that names a setting which is replaced. None where no part does: who knows what else it says of it.

@@ -109,6 +109,10 @@ impl Reader<'_> {
             self.image(image);
             return Ok(());
         }
+        if let Some(words) = programs::release_file(&word) {
+            words.iter().for_each(|word| self.word(word));
+            return Ok(());
+        }
         if let Some(framework) = programs::program(&word) {
             self.framework(framework);
             return Ok(());

@@ -9,7 +9,6 @@ use crate::features::fleet::Fleet;
 use crate::features::fleet::problems::Problem;
 use crate::features::fleet::summary::Share;
 use crate::widgets::format::{counted, percent, watts};
-use crate::widgets::layout::inset;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Hit, Look, NO_BREAK, Surface, text_width, wrap};
 
@@ -123,7 +122,6 @@ fn count(name: &str, gpus: usize, busy: &str, mut on: Surface<'_>) {
     let look = on.look;
     let counts = format!("{gpus:>6} {busy:>5}");
     let columns = u16::try_from(counts.len()).unwrap_or(u16::MAX);
-    on.area = inset(on.area);
     let mut pen = on.pen();
     let room = pen.rest().saturating_sub(columns);
     pen.elide(name, room, look.style(Role::Text));
