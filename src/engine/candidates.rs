@@ -11,7 +11,7 @@ use warpscope_probes::rules::{
 };
 
 use super::age::Age;
-use super::builds::{is_about_torch, unlisted_torch};
+use super::builds::{is_about_torch, is_up_to_image, unlisted_torch};
 use super::defaults::without_defaults;
 use super::device::Device;
 use super::driver::{self, DRIVER};
@@ -72,9 +72,8 @@ impl<'a> Resolved<'a> {
             let selector = &rule.selector;
             selector.is_empty() || selector.matches(self.build.get_or_init(build)) == Some(true)
         };
-        // An image may bring what lets its CUDA run by an older driver.
-        let certain = self.question.config.get("wheel") != Some("docker");
-        let of_rule = |rule| Candidate { certain, ..Candidate::against(rule) };
+        let certain = |rule| !is_up_to_image(self.question, rule);
+        let of_rule = |rule| Candidate { certain: certain(rule), ..Candidate::against(rule) };
         device.against.iter().copied().filter(speaks).map(of_rule).collect()
     }
 
@@ -184,7 +183,8 @@ impl<'a> Plan<'a> {
                 }
                 let named = !uncommon || rule.selector.has("model_type");
                 let whole = own && named && rule.selector.covers(settings);
-                let open = unlisted && is_about_torch(self.base, rule);
+                let open = unlisted && is_about_torch(self.base, rule)
+                    || is_up_to_image(self.question, rule);
                 let certain = selected.is_some() && within.is_some() && !open;
                 candidates.push(Candidate { rule, own, whole, certain });
             }

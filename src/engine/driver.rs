@@ -88,7 +88,16 @@ mod tests {
     }
 
     fn outcome(sm: (u8, u8), driver: &str, framework: &str, version: &str) -> (Outcome, String) {
-        let config = Settings::new([("dtype", "fp16")]).expect("good settings");
+        outcome_with(sm, driver, (framework, version), &[("dtype", "fp16")])
+    }
+
+    fn outcome_with(
+        sm: (u8, u8),
+        driver: &str,
+        (framework, version): (&str, &str),
+        config: &[(&str, &str)],
+    ) -> (Outcome, String) {
+        let config = Settings::new(config.iter().copied()).expect("good settings");
         let question = Question {
             framework: framework.to_owned(),
             version: Some(version.to_owned()),
@@ -112,6 +121,9 @@ mod tests {
         assert_eq!(outcome((9, 0), "550.54.14", "vllm", "0.11.0").0, Outcome::Works);
         let (outcome_of, said) = outcome((12, 0), "565.57.01", "vllm", "0.10.2");
         assert!(outcome_of == Outcome::Fails && said.contains("570"), "{said}");
+        let docker = [("dtype", "fp16"), ("wheel", "docker"), ("cuda", "13.0.2")];
+        let (outcome_of, said) = outcome_with((8, 0), "535.54.03", ("vllm", "0.20.0"), &docker);
+        assert!(outcome_of == Outcome::Works && said.contains("Still open"), "{said}");
         assert!(!outcome((8, 7), "540.4.0", "vllm", "0.20.0").1.contains("CUDA 13"));
     }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use warpscope_probes::rules::{Effect, Report, Rule, STAGES, Stage};
 
 use super::answer::Answer;
-use super::builds::{is_about_torch, unlisted_torch};
+use super::builds::{is_about_torch, is_up_to_image, unlisted_torch};
 use super::composition::Weakened;
 use super::decision::DecidedBy;
-use super::driver::DRIVER;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
 use super::memory::{Memory, TooBig};
@@ -236,7 +235,7 @@ impl Explanation<'_> {
     fn missing(&self, rule: &Rule) -> Vec<String> {
         let Answer { version, matches, facts, base, question, .. } = self.answer;
         let mut missing = missing(rule, *version, matches.settings(), facts);
-        if *rule.framework == *DRIVER && question.framework != DRIVER && missing.is_empty() {
+        if missing.is_empty() && is_up_to_image(question, rule) {
             missing
                 .push("libraries of the image that let its CUDA run by an older driver".to_owned());
         }

@@ -106,10 +106,10 @@ impl<'a> RuleMatches<'a> {
         };
         let next = known().find_map(sends)?;
         // What `auto` means is settled before anything that does not depend on it.
-        let settles =
-            |key| next.0.rule.effect == Effect::Resolves && next.0.rule.route.get(key).is_some();
-        let waits = |one: &RuleMatch<'_>| settles("dtype") && !one.rule.selector.has("dtype");
-        let stops = |one: &RuleMatch<'_>| one.blocks() && one.rule.stage <= next.0.rule.stage;
+        let (rule, route) = (next.0.rule, &next.0.rule.route);
+        let settles_type = rule.effect == Effect::Resolves && route.get("dtype").is_some();
+        let waits = |one: &RuleMatch<'_>| settles_type && !one.rule.selector.has("dtype");
+        let stops = |one: &RuleMatch<'_>| one.blocks() && one.rule.stage <= rule.stage;
         let stopped = known().any(|one| stops(one) && !waits(one));
         (!stopped).then_some(next)
     }

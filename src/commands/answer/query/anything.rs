@@ -41,7 +41,11 @@ impl Asked<'_> {
         let lower = token.to_ascii_lowercase();
         let rest =
             ["enable_", "enable-", "use_", "use-"].iter().find_map(|it| lower.strip_prefix(it));
-        match rest.filter(|rest| meaning::is_known(base, self.framework, rest)) {
+        let is_feature = |rest: &&str| {
+            meaning::is_known(base, self.framework, rest)
+                || meaning::elsewhere(base, self.framework, rest).is_some()
+        };
+        match rest.filter(is_feature) {
             Some(rest) => self.take_word(base, rest),
             None => Ok(false),
         }

@@ -4,7 +4,7 @@ use warpscope_probes::releases;
 use warpscope_probes::rules::{RuleBase, Settings, build_of};
 
 use super::asked::Asked;
-use super::package;
+use super::package::{self, first_number};
 use crate::engine::Question;
 use crate::engine::builds::{
     TORCH, TORCH_WHEEL, cuda_of_its_torch, cuda_of_torch, cuda_of_wheel, image_cuda, is_published,
@@ -72,7 +72,11 @@ impl Asked<'_> {
             false if !self.runs_on_torch() => self.imply_wheel(base, cuda)?,
             false => {}
         }
-        if asks_cuda { self.imply("cuda", cuda) } else { Ok(()) }
+        if !asks_cuda {
+            return Ok(());
+        }
+        self.imply("cuda", cuda)?;
+        if self.runs_on_torch() { Ok(()) } else { self.imply_wheel(base, cuda) }
     }
 
     fn runs_on_torch(&self) -> bool {
@@ -104,18 +108,19 @@ impl Asked<'_> {
         version: &str,
     ) -> Result<(), String> {
         self.say(id, version)?;
-        if id != "cuda" {
-            return Ok(());
-        }
-        self.imply_wheel(base, version)
+        if id == "cuda" { self.imply_wheel(base, version) } else { Ok(()) }
     }
 
-    /// The build of the framework that is for a CUDA, where one is.
+    /// The build that is called after a CUDA, where there is one of this release.
     fn imply_wheel(&mut self, base: &RuleBase, cuda: &str) -> Result<(), String> {
-        let major = cuda.split('.').next().unwrap_or(cuda);
-        let wheels = [wheel_of_cuda(cuda), format!("cuda{major}")];
-        let known = |wheel: &&String| knows(base, &self.framework.id, "wheel", wheel);
-        match wheels.iter().find(known) {
+        let id = &self.framework.id;
+        let wheels = [wheel_of_cuda(cuda), format!("cuda{}", first_number(cuda))];
+        let release = self.said.get(id).filter(|_| id == TORCH);
+        let is_there = |wheel: &&String| {
+            knows(base, id, "wheel", wheel)
+                && release.is_none_or(|torch| is_published(base, torch, wheel))
+        };
+        match wheels.iter().find(is_there) {
             Some(wheel) => self.imply("wheel", wheel),
             None => Ok(()),
         }

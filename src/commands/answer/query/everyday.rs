@@ -201,6 +201,7 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
     ("jax cu124", "jax", "cuda=12.4 wheel=cuda12"),
     // The wheel of torch and the toolkit beside it differ.
     ("unsloth 2025.3 cu124 cuda 12.8 torch 2.6.0", "unsloth", "torch.wheel=cu124 cuda=12.8"),
+    ("torch 2.6.0 cuda 12.8", "torch 2.6.0", "cuda=12.8"),
     ("torch 2.6.0 cu124 cuda 12.8", "torch 2.6.0", "wheel=cu124 cuda=12.8"),
     ("sageattention source cuda 12.8 torch 2.6 cu124", "sageattention", "cuda=12.8"),
     // A torch that is named gives the CUDA of its wheel on PyPI.
@@ -426,6 +427,9 @@ fn what_follows_a_torch_is_not_the_framework_s_own() {
         let lines = ask(&words.split(' ').collect::<Vec<_>>()).expect("rows");
         assert!(lines.iter().all(|line| !line.contains(" wheel=")), "{lines:?}");
     }
+    // Wheels for CUDA 12.8 begin with 2.7: it is the toolkit's.
+    let lines = ask(&["torch@2.6.0", "cuda 12.8"]).expect("rows");
+    assert!(lines.iter().all(|line| !line.contains("cu128")), "{lines:?}");
     let old = ask(&["bitsandbytes@0.43.3", "nf4"]).expect("rows");
     let is_of_its_time = |line: &String| line.contains("cuda=11.8") || line.contains("cuda=12.1");
     assert!(!old.is_empty() && old.iter().all(is_of_its_time), "{old:?}");

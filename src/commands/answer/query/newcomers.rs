@@ -75,7 +75,7 @@ const READ: &[(&str, &str, &str, &[&str])] = &[
     ("sglang tp 8 dp attention", "sglang", "tp=8", &["dp attention"]),
     ("sglang==0.3.2 awq enable-torch-compile", "sglang 0.3.2", "feature=torch_compile", &[]),
     ("tensorrt-llm==0.5.0 enable_context_fmha", "tensorrt-llm 0.5.0", "feature=context_fmha", &[]),
-    ("axolotl full fine-tuning", "axolotl", "operation=training", &[]),
+    ("axolotl full fine-tuning", "axolotl", "operation=finetuning", &[]),
     ("triton fp8e4nv", "triton", "dtype=fp8_e4m3", &[]),
     ("comfyui e4m3fn", "comfyui", "quantization=fp8_e4m3fn", &[]),
     // Models.
@@ -230,6 +230,7 @@ fn a_model_and_a_format_are_a_packed_copy_of_it() {
     for (words, model, format) in [
         ("vllm Qwen2.5-7B-Instruct awq", "Qwen2.5-7B-Instruct-AWQ", "awq"),
         ("llama.cpp Qwen3-32B q6_k gguf", "Qwen3-32B-GGUF:Q6_K", "q6_k"),
+        ("vllm DeepSeek-R1-0528 w4a16", "DeepSeek-R1-0528-W4A16", "w4a16"),
         ("mlc-llm Qwen3-30B-A3B q4f16_1", "Qwen3-30B-A3B in q4f16_1", "q4f16_1"),
         // That is what people call its own format.
         ("sglang MiniMax-M2.5 fp8", "MiniMax-M2.5", "fp8_block"),

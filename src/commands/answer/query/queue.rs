@@ -32,12 +32,12 @@ impl Queue {
     }
 
     /// The word that was taken last, and those that wait.
-    pub(super) fn from_last(&self) -> &[String] {
+    pub(super) fn since_last(&self) -> &[String] {
         &self.words[self.at.saturating_sub(1)..]
     }
 
     /// Takes so many words, that which was taken last among them, as they were typed.
-    pub(super) fn take_from_last(&mut self, count: usize) -> String {
+    pub(super) fn take_since_last(&mut self, count: usize) -> String {
         let first = self.at.saturating_sub(1);
         self.at = (first + count).min(self.words.len());
         self.words[first..self.at].join(" ").trim_end_matches([',', ';']).to_owned()

@@ -177,28 +177,24 @@ pub(super) fn find(
     found.into_iter().next()
 }
 
-/// How many words a term takes, and what stands at its gap.
+/// How many words a term takes, and what stands at its gap. That is looked at last, since it takes longest.
 fn matched(term: &str, words: &[String], gaps: &impl Gaps) -> Option<(usize, String)> {
-    let (mut at, mut gap) = (0, String::new());
+    let (mut at, mut found) = (0, ("", ""));
     for part in term.split(' ') {
-        let fits: fn(&str, &dyn Fn(&str) -> bool) -> bool = |word, is| !word.is_empty() && is(word);
-        let word = words.get(at).map_or("", |word| trimmed(word));
-        let is_gap = match part {
-            "#" => fits(word, &is_number),
-            "$" => fits(word, &|word| gaps.is_cache(word)),
-            "@" => fits(word, &|word| gaps.is_attention(word)),
-            _ => {
-                at = spelt(part, words, at)?;
-                continue;
-            }
-        };
-        if !is_gap {
-            return None;
+        if ["#", "$", "@"].contains(&part) {
+            found = (part, trimmed(words.get(at)?));
+            at += 1;
+        } else {
+            at = spelt(part, words, at)?;
         }
-        gap = word.to_ascii_lowercase();
-        at += 1;
     }
-    Some((at, gap))
+    let fits = match found.0 {
+        "#" => is_number(found.1),
+        "$" => gaps.is_cache(found.1),
+        "@" => gaps.is_attention(found.1),
+        _ => true,
+    };
+    fits.then(|| (at, found.1.to_ascii_lowercase()))
 }
 
 /// Where a literal ends that begins at a word: its letters may stand in one word or in several.

@@ -135,7 +135,7 @@ impl Reader<'_> {
     /// A term of several words. Before a framework is named, only the name of one counts.
     fn term(&mut self) -> bool {
         let is_named = self.named.is_some();
-        let found = terms::find(self.words.from_last(), self, |found| match found.means {
+        let found = terms::find(self.words.since_last(), self, |found| match found.means {
             Means::Part("{}") => is_named,
             Means::Word(text) | Means::Part(text) if !is_named => {
                 let word = found.word(text);
@@ -145,7 +145,7 @@ impl Reader<'_> {
             _ => is_named,
         });
         let Some(found) = found else { return false };
-        let typed = self.words.take_from_last(found.count);
+        let typed = self.words.take_since_last(found.count);
         match found.means {
             Means::Word(text) if is_named => {
                 let word = found.word(text);
@@ -188,9 +188,9 @@ impl Reader<'_> {
     /// The name of a model in several words.
     fn model(&mut self) -> bool {
         let Some(framework) = self.named else { return false };
-        let found = names::joined(self.base, &framework.id, self.words.from_last());
+        let found = names::joined(self.base, &framework.id, self.words.since_last());
         let Some((count, name)) = found else { return false };
-        self.words.take_from_last(count);
+        self.words.take_since_last(count);
         self.tokens.push(Token::Word(name));
         true
     }
