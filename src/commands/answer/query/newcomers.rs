@@ -75,7 +75,7 @@ const READ: &[(&str, &str, &str, &[&str])] = &[
     ("sglang tp 8 dp attention", "sglang", "tp=8", &["dp attention"]),
     ("sglang==0.3.2 awq enable-torch-compile", "sglang 0.3.2", "feature=torch_compile", &[]),
     ("tensorrt-llm==0.5.0 enable_context_fmha", "tensorrt-llm 0.5.0", "feature=context_fmha", &[]),
-    ("axolotl full fine-tuning", "axolotl", "operation=finetuning", &[]),
+    ("axolotl full fine-tuning", "axolotl", "operation=training", &[]),
     ("triton fp8e4nv", "triton", "dtype=fp8_e4m3", &[]),
     ("comfyui e4m3fn", "comfyui", "quantization=fp8_e4m3fn", &[]),
     // Models.

@@ -123,8 +123,6 @@ const TERMS: &[(&str, Means)] = &[
     ("installedfromsource", Word("source")),
     ("fromsource", Word("source")),
     ("sourcebuild", Word("source")),
-    ("torchnightly", Open),
-    ("pytorchnightly", Open),
     ("pullrequest", Open),
     ("version #", Part("{}")),
     ("torchversion #", Part("torch@{}")),
