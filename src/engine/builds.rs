@@ -5,9 +5,6 @@ use std::cmp::Ordering;
 use warpscope_probes::releases;
 use warpscope_probes::rules::{ANY_VERSION, Rule, RuleBase, Settings, Side, Version, build_of};
 
-use super::driver::DRIVER;
-use super::question::Question;
-
 /// The framework whose wheels others run on.
 pub(crate) const TORCH: &str = "torch";
 /// Which of its builds, where it takes part as a package.
@@ -154,17 +151,10 @@ pub(super) fn is_about_torch(base: &RuleBase, rule: &Rule) -> bool {
     rule.effect.is_bad() && (own || rule.selector.has(TORCH) || replaced())
 }
 
-/// Whether an image decides if a rule about the driver holds: it may bring what lets its CUDA run by an older one.
-pub(super) fn is_up_to_image(question: &Question, rule: &Rule) -> bool {
-    let asks_driver = *rule.framework == *DRIVER || rule.on.driver.is_some();
-    let beside = *rule.framework != *question.framework;
-    asks_driver && beside && question.config.get("wheel") == Some("docker")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Origin, Outcome, Target, evaluate};
+    use crate::engine::{Origin, Outcome, Question, Target, evaluate};
 
     #[test]
     fn a_release_of_torch_has_a_cuda_and_a_triton() {

@@ -11,10 +11,10 @@ use warpscope_probes::rules::{
 };
 
 use super::age::Age;
-use super::builds::{is_about_torch, is_up_to_image, unlisted_torch};
+use super::builds::{is_about_torch, unlisted_torch};
 use super::defaults::without_defaults;
 use super::device::Device;
-use super::driver::{self, DRIVER};
+use super::driver::{self, DRIVER, is_up_to_image};
 use super::question::Question;
 
 /// A rule about the configuration, whatever the device.
@@ -67,7 +67,10 @@ impl<'a> Resolved<'a> {
         if framework == DRIVER {
             return Vec::new();
         }
-        let build = || driver::build(framework, version, &self.settings);
+        // Rules may have gone on with another build that holds the same code.
+        let asked = Settings::new(self.question.config.get("wheel").map(|wheel| ("wheel", wheel)));
+        let settings = || self.settings.with(&asked.clone().unwrap_or_default());
+        let build = || driver::build(framework, version, &settings());
         let speaks = |rule: &&Rule| {
             let selector = &rule.selector;
             selector.is_empty() || selector.matches(self.build.get_or_init(build)) == Some(true)

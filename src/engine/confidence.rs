@@ -9,6 +9,7 @@ use super::age::is_stale;
 use super::answer::Answer;
 use super::builds::{TORCH_WHEEL, cuda_of_its_torch};
 use super::decision::DecidedBy;
+use super::driver::image_of;
 use super::verdict::Outcome;
 
 /// Whether an answer may not hold. What costs least is asked first: a matrix asks of every cell.
@@ -61,11 +62,13 @@ fn might_stop(answer: &Answer<'_>) -> bool {
 /// Settings asked about that no rule behind the answer names.
 fn open_settings<'s>(answer: &'s Answer<'_>) -> impl Iterator<Item = (&'s str, &'s str)> {
     let config = &answer.question.config;
-    let is_of_torch =
-        config.get("cuda").is_some() && cuda_of_its_torch(config).as_deref() == config.get("cuda");
+    let is_cuda_of =
+        |other: Option<String>| other.is_some() && other.as_deref() == config.get("cuda");
+    let is_of_torch = is_cuda_of(cuda_of_its_torch(config));
+    let is_of_image = is_cuda_of(image_of(answer.question));
     let named = move |key: &str| {
         let key = if key == "cuda" && is_of_torch { TORCH_WHEEL } else { key };
-        supporting(answer).any(|rule| speaks_of(rule, key))
+        key == "cuda" && is_of_image || supporting(answer).any(|rule| speaks_of(rule, key))
     };
     answer.question.config.asked().filter(move |(key, _)| !named(key))
 }

@@ -4,6 +4,7 @@ use warpscope_probes::releases;
 use warpscope_probes::rules::{ANY_VERSION, Rule, RuleBase, Settings, Version, build_of};
 
 use super::builds::{cuda_of_torch, cuda_of_wheel, image_cuda};
+use super::question::Question;
 
 /// The framework whose releases are those of the driver.
 pub(crate) const DRIVER: &str = "driver";
@@ -16,6 +17,19 @@ pub(super) fn against<'a>(base: &'a RuleBase, driver: &Version) -> Vec<&'a Rule>
             && rule.versions.contains(Some(driver)) == Some(true)
     };
     base.rules_of(DRIVER).filter(speaks).collect()
+}
+
+/// Whether an image decides if a rule about the driver holds: it may bring what lets its CUDA run by an older one.
+pub(super) fn is_up_to_image(question: &Question, rule: &Rule) -> bool {
+    let asks_driver = *rule.framework == *DRIVER || rule.on.driver.is_some();
+    let beside = *rule.framework != *question.framework;
+    asks_driver && beside && question.config.get("wheel") == Some("docker")
+}
+
+/// The CUDA of the image that a question is about.
+pub(super) fn image_of(question: &Question) -> Option<String> {
+    let is_image = question.config.get("wheel") == Some("docker");
+    image_cuda(&question.framework, question.version.as_deref().filter(|_| is_image)?)
 }
 
 /// The CUDA that a configuration is built with, as rules of the driver ask for it; nothing where it is not known.
@@ -124,6 +138,9 @@ mod tests {
         let docker = [("dtype", "fp16"), ("wheel", "docker"), ("cuda", "13.0.2")];
         let (outcome_of, said) = outcome_with((8, 0), "535.54.03", ("vllm", "0.20.0"), &docker);
         assert!(outcome_of == Outcome::Works && said.contains("Still open"), "{said}");
+        let image = [("dtype", "bf16"), ("wheel", "docker")];
+        let (_, said) = outcome_with((9, 0), "550.54.14", ("sglang", "0.5.12"), &image);
+        assert!(said.contains("Still open without the libraries of the image"), "{said}");
         assert!(!outcome((8, 7), "540.4.0", "vllm", "0.20.0").1.contains("CUDA 13"));
     }
 }

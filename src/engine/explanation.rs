@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use warpscope_probes::rules::{Effect, Report, Rule, STAGES, Stage};
 
 use super::answer::Answer;
-use super::builds::{is_about_torch, is_up_to_image, unlisted_torch};
+use super::builds::{is_about_torch, unlisted_torch};
 use super::composition::Weakened;
 use super::decision::DecidedBy;
+use super::driver::is_up_to_image;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
 use super::memory::{Memory, TooBig};
@@ -234,11 +235,12 @@ impl Explanation<'_> {
 
     fn missing(&self, rule: &Rule) -> Vec<String> {
         let Answer { version, matches, facts, base, question, .. } = self.answer;
-        let mut missing = missing(rule, *version, matches.settings(), facts);
-        if missing.is_empty() && is_up_to_image(question, rule) {
-            missing
-                .push("libraries of the image that let its CUDA run by an older driver".to_owned());
+        if is_up_to_image(question, rule) {
+            return vec![
+                "libraries of the image that let its CUDA run by an older driver".to_owned(),
+            ];
         }
+        let mut missing = missing(rule, *version, matches.settings(), facts);
         if is_about_torch(base, rule) {
             let version = question.version.as_deref();
             let build = unlisted_torch(base, &question.framework, version, matches.settings());

@@ -211,6 +211,6 @@ fn text(report: &Report<'_>) -> String {
 }
 
 #[cfg(test)]
-mod asked;
+mod asked_tests;
 #[cfg(test)]
 pub(crate) mod tests;
