@@ -42,6 +42,7 @@ pub use fix::start_command;
 pub use gguf::GgufCopy;
 pub use live::{contradicted_rules, live_findings};
 pub use matrix::{Matrix, Row, at_version, matrix, rows};
+pub(crate) use published::at_release;
 pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{

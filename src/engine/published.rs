@@ -60,6 +60,12 @@ pub(super) fn without_pins(question: &Question) -> Question {
     Question { config, ..question.clone() }
 }
 
+/// The same question of another release, with the packages which that one pins.
+pub(crate) fn at_release(question: &Question, version: &str) -> Question {
+    let open = without_pins(question);
+    with_pins(Question { version: Some(version.to_owned()), ..open })
+}
+
 /// Packages with the one version that a fresh install of a release takes: those it pins, and those its torch does.
 fn pinned(framework: &str, version: &str) -> Vec<(String, String)> {
     let taken = |pin: Pin| Some((pin.package.clone(), pin.taken()?.to_owned()));

@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use warpscope_probes::model::Shape;
 use warpscope_probes::rules::{ConfigRow, RuleBase, Settings};
 
-use super::published;
-
 /// Where the version of a question comes from.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -57,12 +55,6 @@ impl Question {
             label: Some(row.label.clone()),
             ..Self::default()
         }
-    }
-
-    /// The same of another release, with the packages which that one pins.
-    pub(crate) fn at_release(&self, version: &str) -> Self {
-        let open = published::without_pins(self);
-        published::with_pins(Self { version: Some(version.to_owned()), ..open })
     }
 
     /// Whether both ask the same, however they are worded.

@@ -2,7 +2,7 @@
 
 use warpscope_probes::releases;
 
-use crate::engine::{Confidence, Outcome, Question, Verdict};
+use crate::engine::{Confidence, Outcome, Question, Verdict, at_release};
 
 /// The first and the last release of a month that was named for the release of a framework.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ impl Month {
     pub(crate) fn first_of(&self, question: &Question) -> Option<Question> {
         let is_it =
             self.framework == question.framework && question.version.as_deref() == Some(self.last);
-        is_it.then(|| question.at_release(self.first))
+        is_it.then(|| at_release(question, self.first))
     }
 }
 

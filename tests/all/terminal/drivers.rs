@@ -25,7 +25,7 @@ fn a_call_that_hangs_is_said_and_keys_still_work() {
     let screen = &mut live.screen;
     screen.see("Tesla T4");
     screen.keys("4");
-    screen.see("of 0 processes");
+    screen.see(" 0 processes");
     screen.keys("n");
     screen.see("persistence mode");
     screen.keys("\x1b");
@@ -68,7 +68,7 @@ fn a_gpu_that_hangs_later_keeps_its_values_and_keys_still_work() {
     live.screen.see("GPU 3 NVIDIA H100 80GB HBM3 has not answered for");
     assert_eq!(with_power(&live.screen.text()), 8);
     live.screen.keys("4");
-    live.screen.see("of 0 processes");
+    live.screen.see(" 0 processes");
     live.screen.keys("1");
     live.nvml.set("h100*8");
     live.screen.see_gone("has not answered for");
@@ -93,10 +93,10 @@ fn every_one_of_eighty_keys_is_answered_while_the_driver_hangs() {
     live.screen.see("has stopped answering");
     for _ in 0..40 {
         live.screen.keys("4");
-        live.screen.see("of 0 processes");
+        live.screen.see(" 0 processes");
         live.screen.keys("1");
         live.screen.see("has stopped answering");
-        live.screen.see_gone("of 0 processes");
+        live.screen.see_gone(" 0 processes");
     }
     quit(&mut live.screen);
 }

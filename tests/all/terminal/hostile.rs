@@ -139,8 +139,7 @@ fn names_of_devices_and_processes_reach_no_terminal_as_commands() {
         screen.keys("\x1b");
         screen.see_gone(seen);
     }
-    for (keys, seen) in
-        [("2", "What runs where"), ("3", "decode tokens/s"), ("4", "of 4 processes")]
+    for (keys, seen) in [("2", "What runs where"), ("3", "decode tokens/s"), ("4", " 4 processes")]
     {
         screen.keys(keys);
         screen.see(seen);

@@ -21,7 +21,7 @@ fn every_tab_opens_by_its_number_and_by_tab() {
     let heads = [
         ("2", "What runs where"),
         ("3", "off; b starts it"),
-        ("4", "of 0 processes"),
+        ("4", " 0 processes"),
         ("5", "No run is in the history yet."),
         ("1", "RTX 4090"),
     ];
@@ -76,12 +76,12 @@ fn a_filter_takes_q_as_a_letter() {
     let mut live = Live::start("t4+procs");
     let screen = &mut live.screen;
     screen.keys("4");
-    screen.see("of 3 processes");
+    screen.see("─ 3 processes");
     screen.keys("/");
     screen.keys("q4200001");
     screen.see("No process matches");
     screen.keys("\x1b");
-    screen.see("3 of 3 processes");
+    screen.see("─ 3 processes");
     screen.keys("/4200001\r");
     screen.see("1 of 3 processes");
     quit(screen);
