@@ -154,7 +154,7 @@ fn exl(name: &str) -> Option<(&str, Value)> {
     Some((name[..first].trim_end_matches(['-', '_']), saved))
 }
 
-/// Where it is told that a file is published.
+/// The source that lists a published file.
 fn published(id: &str) -> Option<&'static str> {
     let has = |one: &&Published| one.models.iter().any(|pair| pair.0.eq_ignore_ascii_case(id));
     table().published.iter().find(has).map(|one| &*one.source)

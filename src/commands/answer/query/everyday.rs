@@ -1,6 +1,6 @@
 //! Questions as people write them in issue trackers: the framework, its release and the settings that are understood.
 
-use super::tests::ask;
+use super::tests::{ask, expect_read};
 use super::*;
 
 /// Every question but those that are one line has rows of which each must have the settings.
@@ -242,16 +242,7 @@ const UNDERSTOOD: &[(&str, &str, &str)] = &[
 #[test]
 fn every_word_is_understood() {
     for (words, framework, settings) in UNDERSTOOD {
-        let lines = ask(&words.split(' ').collect::<Vec<_>>())
-            .unwrap_or_else(|error| panic!("{words}: {error}"));
-        assert!(!lines.is_empty(), "{words}");
-        for line in lines {
-            let (asked, config) = line.split_once(" | ").expect("two parts");
-            assert!(asked.starts_with(framework), "{words}: {line}");
-            for setting in settings.split_whitespace() {
-                assert!(config.split(' ').any(|one| one == setting), "{words}: {line}");
-            }
-        }
+        expect_read(words, &words.split(' ').collect::<Vec<_>>(), (framework, settings));
     }
 }
 

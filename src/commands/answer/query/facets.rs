@@ -16,7 +16,7 @@ const OR: &str = " or ";
 /// Builds that may hold any CUDA.
 const OF_ANY_CUDA: &[&str] = &["docker", "source"];
 
-/// Keys of which somebody may mean several values: what is done forward and backward.
+/// Keys that may have several values in one question: forward and backward.
 const SEVERAL: &[&str] = &["feature", "operation"];
 
 /// Ways to pack weights, or to add to them, in which they may be in any of these formats.
@@ -135,7 +135,7 @@ impl Asked<'_> {
 
     /// The one thing that a word means, or whatever it may mean, each in rows of its own.
     pub(super) fn say_any(&mut self, readings: &[(&'static str, &str)]) -> Result<(), String> {
-        let [(key, value), others @ ..] = readings else { return Ok(()) };
+        let [(key, _), others @ ..] = readings else { return Ok(()) };
         let is_said = |(key, value): &&(&str, &str)| {
             let kin = |one: &str| is_kind_of(one, value) || is_kind_of(value, one);
             let said = self.said.get(*key);
@@ -143,10 +143,8 @@ impl Asked<'_> {
         };
         let agreed = readings.iter().find(is_said);
         let is_named = readings.iter().any(|one| self.said.contains_key(one.0));
-        if let Some((key, value)) = agreed.or(readings.first().filter(|_| is_named)) {
-            return self.say(key, value);
-        }
-        if others.is_empty() {
+        let is_one = is_named || others.is_empty();
+        if let Some((key, value)) = agreed.or(readings.first().filter(|_| is_one)) {
             return self.say(key, value);
         }
         let mut all: Vec<Question> = Vec::new();

@@ -255,8 +255,8 @@ fn demand_format(word: &str) -> Result<(), String> {
 #[cfg(test)]
 mod everyday;
 #[cfg(test)]
-mod newcomers;
-#[cfg(test)]
 mod pasted;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wordings;

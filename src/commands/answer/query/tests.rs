@@ -9,6 +9,19 @@ pub(super) fn ask(words: &[&str]) -> Result<Vec<String>, String> {
     Ok(questions.into_iter().map(line).collect())
 }
 
+/// Expects every row that the words ask to be one of this framework, with all of these settings.
+pub(super) fn expect_read(said: &str, words: &[&str], (framework, settings): (&str, &str)) {
+    let lines = ask(words).unwrap_or_else(|error| panic!("{said}: {error}"));
+    assert!(!lines.is_empty(), "{said}");
+    for line in lines {
+        let (asked, config) = line.split_once(" | ").expect("two parts");
+        assert!(asked.starts_with(framework), "{said}: {line}");
+        for setting in settings.split_whitespace() {
+            assert!(config.split(' ').any(|one| one == setting), "{said}: {line}");
+        }
+    }
+}
+
 #[test]
 fn words_pick_frameworks_and_rows() {
     assert!(ask(&["ktransformers"]).is_ok_and(|all| all.len() > 1));

@@ -2,7 +2,7 @@
 
 use warpscope_probes::model::Model;
 
-use super::tests::ask;
+use super::tests::{ask, expect_read};
 use super::*;
 
 fn said(words: &str) -> Read {
@@ -128,15 +128,7 @@ const READ: &[(&str, &str, &str, &[&str])] = &[
 #[test]
 fn every_question_is_answered() {
     for (words, framework, settings, open) in READ {
-        let lines = ask(&[words]).unwrap_or_else(|error| panic!("{words}: {error}"));
-        assert!(!lines.is_empty(), "{words}");
-        for line in lines {
-            let (asked, config) = line.split_once(" | ").expect("two parts");
-            assert!(asked.starts_with(framework), "{words}: {line}");
-            for setting in settings.split_whitespace() {
-                assert!(config.split(' ').any(|one| one == setting), "{words}: {line}");
-            }
-        }
+        expect_read(words, &[words], (framework, settings));
         assert_eq!(said(words).open, *open, "{words}");
     }
 }
